@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .runtime.reader import Reader, load
     from .search.hit import Hit
     from .search.index import Index
+    from .serve.label_texts import label
     from .serve.one_file import explore_page
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
@@ -39,7 +40,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "check", "embed_table",
-    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
+    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label", "load", "predict_table",
     "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -63,6 +64,7 @@ __getattr__, __dir__ = lazy(
         "runtime.reader": "Reader load",
         "search.hit": "Hit",
         "search.index": "Index",
+        "serve.label_texts": "label",
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },

@@ -1,17 +1,44 @@
-"""Texts that are alike: groups of vectors, the same in every run, named by the words that distinguish them."""
+"""Texts that are alike: groups of vectors, the same in every run, named by the words that tell them apart."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..search.words import find_words
 
-SAMPLE = 4000  # texts that the centres are found with
-ROUNDS = 20
+SAMPLE = 3000  # texts that the centres are found with
+ROUNDS = 12
+NEAREST = 15  # texts that say how dense it is around one
 NAME_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The rows of each group, those nearest to its centre first, and its words."""
+
+    asked: tuple[int, int | None]
+    members: list[list[int]]
+    words: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, matrix: np.ndarray, rows: np.ndarray, texts: Sequence[str], count: int | None) -> Grouping:
+        """Of the `rows` of the matrix (texts, size), which are in random order."""
+        asked = len(rows), count
+        if not len(rows) or not matrix.shape[1]:
+            return cls(asked, [], [])
+        centres = find_centres(matrix[rows[:SAMPLE]], min(count or group_count(len(rows)), len(rows)))
+        rows = np.sort(rows)
+        likeness = matrix[rows] @ centres.T
+        own = likeness.argmax(axis=1)
+        words = distinguishing_words([texts[row] for row in rows], own, len(centres))
+        inside = [np.flatnonzero(own == k) for k in range(len(centres))]
+        members = [rows[i[np.argsort(-likeness[i, k], kind="stable")]].tolist() for k, i in enumerate(inside)]
+        kept = [k for k in range(len(centres)) if members[k]]
+        return cls(asked, [members[k] for k in kept], [words[k] for k in kept])
 
 
 def group_count(texts: int) -> int:
@@ -24,22 +51,24 @@ def group_count(texts: int) -> int:
 
 
 def find_centres(X: np.ndarray, count: int) -> np.ndarray:
-    """(count, size), unit vectors: k-means on the sphere from starts that are far apart; nothing is drawn."""
-    starts = [int(np.argmax(X @ X.mean(axis=0)))]
-    nearest = X @ X[starts[0]]
+    """(count, size), of length 1: k-means on the sphere. Nothing is drawn.
+
+    It starts with texts that have many others around them and are far from the starts before.
+    """
+    near = np.partition(X @ X.T, -min(NEAREST, len(X)), axis=1)[:, -min(NEAREST, len(X)) :]
+    density = np.maximum(near.mean(axis=1), 0) ** 2
+    starts = [int(density.argmax())]
+    covered = X @ X[starts[0]]
     while len(starts) < count:
-        starts.append(int(np.argmin(nearest)))
-        nearest = np.maximum(nearest, X @ X[starts[-1]])
-    centres = X[starts].astype(np.float64)
+        starts.append(int(((1 - covered) * density).argmax()))
+        covered = np.maximum(covered, X @ X[starts[-1]])
+    centres = X[starts]
     for _ in range(ROUNDS):
-        own = np.argmax(X @ centres.T, axis=1)
+        own = (X @ centres.T).argmax(axis=1)
         sums = np.zeros_like(centres)
         np.add.at(sums, own, X)
         length = np.linalg.norm(sums, axis=1, keepdims=True)
-        new = np.where(length > 1e-9, sums / np.maximum(length, 1e-9), centres)
-        if np.allclose(new, centres, atol=1e-7):
-            break
-        centres = new
+        centres = np.where(length > 0, sums / np.maximum(length, 1e-9), centres)
     return centres
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..search.words import find_words
 
-# A few words of each language that hardly any text of three sentences does without, and no other language has.
+# A few words of each language that hardly any text of three sentences does without.
 SMALL_WORDS = {
     "English": "the and is was of with for this that have not you are it my to i what how why",
     "German": "der die das und ist nicht ich mit ein eine zu den auf wir sehr auch für war mein wie",

@@ -2,140 +2,212 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .choose import CANDIDATES, DRAWN, pick, uncertain
-from .estimate import LEAST, estimate, expected_gain
-from .groups import SAMPLE, distinguishing_words, find_centres, group_count
-from .refit import Fitted, fit
-from .state import Labels, State
+from ..tables.rows import Row
+from ..text.reasons import with_reasons
+from .choose import CANDIDATES, DRAWN, Surroundings, pick, uncertain
+from .estimate import LEAST, Estimate, advise, estimate, expected_gain
+from .groups import Grouping
+from .refit import Fitted, Prior, Space, describe, fit, is_correct, sureness, to_probabilities
+from .state import Labels, Said, State
 from .vectors import TextVectors
 from .views import Answer, Group, Need, Point, Progress, Word
 
-EXAMPLES = 4
+EXAMPLES = 5
+REFERENCE = 1000  # texts that stand for all others in the estimate
+AROUND = 4000  # texts that distances are measured by
+OF_GROUP = 3.0  # texts that all those accepted at once count for: they are alike, and some are wrong
+ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
+OF_MARKS = 1.0  # texts that marked words count for
 
 
 class Learner:
     """Fits the labels, and answers for it. `order` is the random order of the rows."""
 
     def __init__(
-        self, vectors: TextVectors, order: np.ndarray, *, several: bool, ordered: bool, model: Any = None
+        self,
+        vectors: TextVectors,
+        order: np.ndarray,
+        keys: Sequence[str],
+        *,
+        several: bool,
+        ordered: bool,
+        model: Any = None,
     ) -> None:
         self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
         self.is_stale = True
+        self.space: Space | None = None
+        self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
+        self._grouping: Grouping | None = None
+        self._looked = 0  # texts that `space` was made of
+        self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
         self.classes: list[str] = []
         self.rows = np.zeros(0, int)  # that have a label and have been read
-        self.Y = np.zeros((0, 0))
+        self.Y, self.weights = np.zeros((0, 0)), np.zeros(0)  # (rows, classes), (rows,)
         self.fitted: Fitted | None = None
         self.history: list[Point] = []
+        self._last_prior: Prior | None = None
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
         self.spoken = np.zeros(len(order), bool)
 
     # ------------------------------------------------------------ fitting
 
     def refit(self, state: State, numbers: Mapping[str, int], texts: Sequence[str]) -> None:
-        """Fit again if anything was said since."""
-        if not self.is_stale:
+        """Fit again if anything was said or read since."""
+        moved = self._look_around()
+        if not (self.is_stale or moved):
             return
         self.is_stale = False
+        self._collect(state, numbers)
+        self.fitted = None
+        if self.space is not None and self.classes:
+            prior = self._last_prior = self._prior(state)
+            if len(self.rows) or prior[1].any():
+                X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
+                self.fitted = fit(
+                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
+                )
+        self._note_history()
+
+    def _look_around(self) -> bool:
+        """Whether so many more texts were read that distances are to be measured again."""
+        ready = min(self.vectors.ready, AROUND)
+        if ready == self._looked or (ready < 2 * self._looked and ready < min(len(self.order), AROUND)):
+            return False
+        self._looked = ready
+        self.space = Space.of(self.vectors.matrix[self.order[:ready]])
+        self._around = Surroundings(self.vectors.matrix, self.order[:ready])
+        return True
+
+    def _collect(self, state: State, numbers: Mapping[str, int]) -> None:
+        """The rows with labels, their classes, and which of them are of the random sample."""
         self.classes = list(state.classes)
         column = {name: k for k, name in enumerate(self.classes)}
         self.spoken = np.zeros(len(self.order), bool)
-        rows, labels = [], []
+        found = list[tuple[int, Said]]()
         for key in state.said:
             said, row = state.latest(key), numbers.get(key)
             if row is None or said is None:
                 continue
             self.spoken[row] = True
             if said.labels is not None and (self.vectors.is_read[row] or not self.vectors.reader):
-                rows.append(row)
-                labels.append([column[name] for name in said.labels])
-        self.rows = np.array(rows, int)
-        self.Y = np.zeros((len(rows), len(self.classes)))
-        for place, own in enumerate(labels):
-            self.Y[place, own] = 1
+                found.append((row, said))
+        together = Counter(said.event for _, said in found)
+        self.rows = np.array([row for row, _ in found], int)
+        self.weights = np.array([min(1, OF_GROUP / together[said.event]) for _, said in found], np.float32)
+        self.Y = np.zeros((len(found), len(self.classes)), np.float32)
+        for place, (_, said) in enumerate(found):
+            self.Y[place, [column[name] for name in said.labels or ()]] = 1
         ended = np.flatnonzero(~self.spoken[self.order])
-        prefix = self.order[: ended[0] if len(ended) else len(self.order)]
-        self.drawn = np.isin(self.rows, prefix)
-        self.fitted = None
-        if self.vectors.reader and self.classes and (len(rows) or state.descriptions):
-            self.fitted = fit(self.vectors.matrix[self.rows], self.Y, self._prior(state), self.several)
-            self._note_history()
+        self.drawn = np.isin(self.rows, self.order[: ended[0] if len(ended) else None])
 
-    def _prior(self, state: State) -> np.ndarray | None:
-        if not state.descriptions:
-            return None
-        W = np.zeros((len(self.classes), self.vectors.matrix.shape[1]))
-        known = [k for k, name in enumerate(self.classes) if name in state.descriptions]
-        W[known] = self.vectors.encode([state.descriptions[self.classes[k]] for k in known])
-        return W * 0.5
+    def _prior(self, state: State) -> Prior:
+        """What the descriptions of the classes say, or their names."""
+        vectors = np.zeros((len(self.classes), self.vectors.matrix.shape[1]), np.float32)
+        sentences = [state.descriptions.get(name) or readable(name) for name in self.classes]
+        for k, sentence in enumerate(sentences):
+            if sentence:
+                vectors[k] = self._vector(sentence)
+        assert self.space is not None
+        return describe(vectors, self.space.centre)
 
-    def _correct(self) -> np.ndarray:
-        """(rows,): whether the model finds the label of each text, when that text is left out."""
-        assert self.fitted is not None
-        if self.several:
-            return np.asarray(((self.fitted.left_out > 0) == (self.Y > 0)).all(axis=1))
-        return np.asarray(self.fitted.left_out.argmax(axis=1) == self.Y.argmax(axis=1))
+    def _marked(self, state: State, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """The marked words of texts, as further texts of the same label (text/reasons.py)."""
+        places, vectors = [], []
+        for place, row in enumerate(self.rows):
+            spans = state.marks.get(self._keys[row])
+            if spans:
+                found = with_reasons(Row(texts[row], reasons=([list(span) for span in spans], None))).reasons
+                places += [place] * len(found)
+                vectors += [self._vector(text) for text, _ in found]
+        return (np.array(places), np.array(vectors), OF_MARKS) if places else None
+
+    def _vector(self, text: str) -> np.ndarray:
+        if text not in self._vectors:
+            self._vectors[text] = self.vectors.encode([text])[0]
+        return self._vectors[text]
 
     def _note_history(self) -> None:
+        """The accuracy as it is estimated now; after an undo, what came later is forgotten."""
+        self.history = [each for each in self.history if each.labels < len(self.rows)]
+        found = self._estimate()
+        if found is not None:
+            self.history.append(Point(len(self.rows), *found))
+
+    def _estimate(self) -> Estimate | None:
+        if self.fitted is None or self.drawn.sum() < LEAST:
+            return None
+        P = to_probabilities(self.fitted.left_out[self.drawn], self.several)
+        others = self.order[: min(self.vectors.ready, REFERENCE)]
+        everywhere = sureness(self.fitted.probabilities(self.vectors.matrix[others]), self.several)
+        correct = is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn].astype(float)
+        return estimate(correct, sureness(P, self.several), float(everywhere.mean()))
+
+    def _gain(self) -> float | None:
+        """What the next labels are expected to add: what the second half has added."""
+        assert self.fitted is not None and self.space is not None
+        half = len(self.rows) // 2
         if self.drawn.sum() < LEAST:
-            return
-        point = Point(len(self.rows), *estimate(self._correct()[self.drawn]))
-        self.history = [each for each in self.history if each.labels < point.labels] + [point]
+            return None
+        X = self.vectors.matrix[self.rows]
+        first = fit(
+            X[:half], self.Y[:half], self.space, several=self.several, weights=self.weights[:half],
+            prior=self._last_prior,
+        )  # fmt: skip
+        logits = np.concatenate([first.left_out, first.logits(X[half:])])
+        now, before = (
+            is_correct(each, self.Y, self.several)[self.drawn] for each in (self.fitted.left_out, logits)
+        )
+        return expected_gain(now.astype(float), before.astype(float), len(self.rows))
 
     # ------------------------------------------------------------ choosing
 
-    def choose(self, open_rows: set[int], how: str, count: int) -> list[tuple[int, str]]:
-        """Rows, each with how it was chosen."""
-        found: list[tuple[int, str]] = []
-        is_open = np.zeros(len(self.order), bool)
-        is_open[list(open_rows)] = True
+    def choose(self, is_open: np.ndarray, how: str, count: int) -> list[tuple[int, str]]:
+        """At most `count` rows that are open (texts,), each with how it was chosen."""
         in_order = self.order[is_open[self.order]]
-        if how == "random" or self.fitted is None or not len(self.rows):
-            chosen = "random"
-            return [(int(row), chosen) for row in in_order[:count]]
+        found: list[tuple[int, str]] = []
         drawn, said = int(self.drawn.sum()), len(self.rows)
-        for _ in range(count):
-            if drawn * DRAWN <= said and len(in_order):
-                found.append((int(in_order[0]), "random"))
-                in_order, drawn = in_order[1:], drawn + 1
-            said += 1
-        ready = in_order[self.vectors.is_read[in_order]][:CANDIDATES]
-        if len(found) < count and len(ready):
-            X = self.vectors.matrix[ready]
-            useful = uncertain(self.fitted.probabilities(X), self.several)
-            found += [(int(ready[k]), "auto") for k in pick(useful, X, count - len(found))]
-        return found or [(int(row), "random") for row in in_order[:count]]
+        for number in range(min(count, len(in_order))):
+            if how == "random" or self.fitted is None or drawn * DRAWN <= said + number:
+                found.append((int(in_order[len(found)]), "random"))
+                drawn += 1
+        left = in_order[len(found) :]
+        left = left[self.vectors.is_read[left]][:CANDIDATES]
+        if self.fitted is not None and len(found) < count and len(left):
+            X = self.vectors.matrix[left]
+            useful = uncertain(self.fitted.logits(X), self.several)
+            useful *= self._around.gain(left, useful, self.rows)
+            found += [(int(left[k]), "auto") for k in pick(useful, X, count - len(found))]
+        return found
 
     # ------------------------------------------------------------ many texts
 
     def groups(
-        self, texts: Sequence[str], labels: Mapping[int, Labels], open_rows: set[int], count: int | None
+        self, texts: Sequence[str], labels: Mapping[int, Labels], is_open: np.ndarray, count: int | None
     ) -> list[Group]:
-        """The groups of all texts read so far."""
-        read = np.sort(self.order[: self.vectors.ready])
-        if not len(read) or not self.vectors.reader:
-            return []
-        sample = self.order[: min(self.vectors.ready, SAMPLE)]
-        centres = find_centres(self.vectors.matrix[sample], count or group_count(len(read)))
-        likeness = self.vectors.matrix[read] @ centres.T.astype(np.float32)
-        own = likeness.argmax(axis=1)
-        names = distinguishing_words([texts[row] for row in read], own, len(centres))
+        """The groups of all texts read so far, the largest first."""
+        if self._grouping is None or self._grouping.asked != (self.vectors.ready, count):
+            self._grouping = Grouping.of(self.vectors.matrix, self.order[: self.vectors.ready], texts, count)
         found = []
-        for k in range(len(centres)):
-            inside = np.flatnonzero(own == k)
-            near = [int(read[i]) for i in inside[np.argsort(-likeness[inside, k], kind="stable")]]
-            given = Counter(name for row in near for name in labels.get(row, ()))
-            rows = [row for row in near if row in open_rows]
-            found.append(Group(k, ", ".join(names[k]), names[k], rows, dict(given), near[:EXAMPLES]))
-        found = sorted(
-            (each for each in found if each.examples), key=lambda each: (-len(each.rows), each.number)
-        )
+        for members, words in zip(self._grouping.members, self._grouping.words, strict=True):
+            given = Counter(name for row in members for name in labels.get(row, ()))
+            rows = [row for row in members if is_open[row]]
+            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES]))
+        found.sort(key=lambda each: -len(each.rows))
         return [each._replace(number=number) for number, each in enumerate(found)]
+
+    def choose_group(self, groups: Sequence[Group]) -> Group | None:
+        """The one whose centre the model is least sure of; the largest before anything is known."""
+        if not groups or self.fitted is None:
+            return groups[0] if groups else None
+        centres = np.stack([self.vectors.matrix[group.examples].mean(axis=0) for group in groups])
+        return groups[int(np.argmax(uncertain(self.fitted.logits(centres), self.several)))]
 
     def confident(self, rows: Sequence[int], above: float, label: str | None) -> list[int]:
         """Rows whose answer is at least so probable, the surest first."""
@@ -206,16 +278,34 @@ class Learner:
     def progress(self, status: Counter[str]) -> Progress:
         """How far the labelling is."""
         by_class = dict(zip(self.classes, self.Y.sum(axis=0).astype(int).tolist(), strict=True))
-        last = self.history[-1] if self.history and self.fitted is not None else None
-        gain = expected_gain(self.history)
+        found = self._estimate()
+        gain, drawn = self._gain() if found else None, int(self.drawn.sum())
         return Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready, by_class,
-            last and last.accuracy, last and last.low, last and last.high, int(self.drawn.sum()),
-            list(self.history), self._needs(), gain, False, "go on",
+            *(found or (None, None, None)), drawn, list(self.history), self._needs(), gain,
+            *advise(found, gain, drawn),
         )  # fmt: skip
 
     def _needs(self) -> list[Need]:
-        counts = self.Y.sum(axis=0).astype(int)
-        return sorted(
-            (Need(n, int(c), None, None) for n, c in zip(self.classes, counts, strict=False)), key=lambda x: x.labels
-        )
+        """Classes by how many more labels would help: those with few labels, then those often mistaken."""
+        if self.fitted is None:
+            return [Need(name, 0, None, None) for name in self.classes]
+        P = self.fitted.left_out
+        found = []
+        for k, name in enumerate(self.classes):
+            own = np.flatnonzero(self.Y[:, k] > 0)
+            right = (P[own, k] > 0) if self.several else (P[own].argmax(axis=1) == k)
+            wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
+            other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
+            found.append(Need(name, len(own), float(right.mean()) if len(own) else None, other))
+        return sorted(found, key=lambda each: (each.accuracy or 0) * min(each.labels, ENOUGH) / ENOUGH)
+
+
+def readable(name: str) -> str | None:
+    """The name of a class as words, or None where it says nothing: a number, a letter.
+
+    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
+    ('card arrival', 'very Positive', None, None)
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
+    return apart if re.search(r"[^\W\d_]{2}", apart) else None

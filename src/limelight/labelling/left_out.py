@@ -72,7 +72,7 @@ def fit_classes(X: np.ndarray, y: np.ndarray, classes: int) -> tuple[np.ndarray,
 def left_out_probabilities(
     X: np.ndarray, y: np.ndarray, classes: int, near: Neighbours, seed: int = 0
 ) -> np.ndarray:
-    """(n, classes): for each of the unit vectors X (n, size), what the others say with their labels y (n,)."""
+    """(n, classes): for each unit vector of X (n, size), what the others say with their labels y (n,)."""
     by_class = _by_class(X, y, classes, split_folds(y, seed))
     around = np.log(_around(y, classes, near))
     pools = (softmax(a * by_class + b * around) for a in OF_CLASSES for b in OF_NEAR)

@@ -3,7 +3,7 @@
 Each class is the mean of its vectors, and a text belongs to the class whose mean is nearest, by the distance
 that the texts themselves suggest: directions in which all texts vary a lot count less. That is linear
 discriminant analysis with the covariance of the whole table, which needs no labels, in place of that within
-the classes, which would need many. With the centre g of all texts and the sum s_c over the n_c texts of a class,
+the classes, which would need many. With the centre g of all texts and the sum s_c of the n_c in a class,
 
     m_c = s_c / (n_c + SHRINK)              (x - g) is drawn from around m_c
     score_c(x) = (x - g)' A m_c - m_c' A m_c / 2,    A = SMOOTH (C / mean variance + SMOOTH)^-1
@@ -86,23 +86,45 @@ def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
+def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:
+    """(n,): whether each text gets the label that it has: all of its labels, where it may have several.
+
+    >>> is_correct(np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([[1, 0], [0, 1]])).tolist()
+    [True, False]
+    """
+    if several:
+        return np.asarray(((logits > 0) == (Y > 0)).all(axis=1))
+    return np.asarray(logits.argmax(axis=1) == Y.argmax(axis=1))
+
+
+def sureness(P: np.ndarray, several: bool) -> np.ndarray:
+    """(n,): the probability that the answer is right, by the model itself.
+
+    >>> sureness(np.array([[0.9, 0.2]]), several=True).round(2).tolist()
+    [0.72]
+    """
+    return np.asarray(np.maximum(P, 1 - P).prod(axis=1) if several else P.max(axis=1))
+
+
 def fit(
     X: np.ndarray,
     Y: np.ndarray,
     space: Space,
     *,
     several: bool = False,
+    weights: np.ndarray | None = None,
     more: tuple[np.ndarray, np.ndarray, float] | None = None,
     prior: Prior | None = None,
 ) -> Fitted:
     """Fit vectors X (n, size) with labels Y (n, classes), 1 for the classes of a text and 0 for others.
 
-    `more` has further vectors of some texts, such as of their marked words: the numbers of the texts (m,), the
-    vectors (m, size), and what each counts beside its text, which counts 1. The `prior` has sums (classes,
-    size) of vectors minus the centre, and how many texts each stands for (classes,).
+    `weights` (n,) says what each text counts. `more` has further vectors of some texts, such as of their
+    marked words: the numbers of the texts (m,), the vectors (m, size), and what each counts. The `prior` has
+    sums (classes, size) of vectors minus the centre, and how many texts each stands for (classes,).
     """
     D, Y = (X - space.centre).astype(np.float32), Y.astype(np.float32)
-    given, w = D.copy(), np.ones(len(X), np.float32)  # what each text adds to a class, and how much it counts
+    w = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
+    given, w = D * w[:, None], w.copy()  # what each text adds to its classes, and what it counts
     if more is not None:
         np.add.at(given, more[0], more[2] * (more[1] - space.centre))
         np.add.at(w, more[0], more[2])
@@ -155,14 +177,12 @@ def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
     return float(-np.log(np.maximum(right, 1e-6)).mean())
 
 
-def describe(vectors: np.ndarray, weight: float = OF_DESCRIPTION) -> Prior:
+def describe(vectors: np.ndarray, centre: np.ndarray, weight: float = OF_DESCRIPTION) -> Prior:
     """The prior of sentences (classes, size) about the classes; rows of zeros are classes without one.
 
     What all the sentences have in common is how people describe, not what: it is taken out.
     """
     known = np.abs(vectors).sum(axis=1) > 0
     counts = np.where(known, weight, 0.0)
-    if not known.any():
-        return np.zeros_like(vectors), counts
-    common = vectors[known].mean(axis=0) if known.sum() > 2 else 0.0
+    common = vectors[known].mean(axis=0) if known.sum() > 1 else centre
     return (vectors - common) * counts[:, None], counts

@@ -83,7 +83,9 @@ class LabelSession:
         self._state = fold(self._journal.events, *self._start)
         self._seen = len(self._journal.events)
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
-        self._learner = Learner(self.vectors, self._order, several=several, ordered=ordered, model=model)
+        self._learner = Learner(
+            self.vectors, self._order, self.keys, several=several, ordered=ordered, model=model
+        )
 
     def close(self) -> None:
         """Stop reading in the background."""
@@ -134,11 +136,12 @@ class LabelSession:
         person = by or self.by
         with self._lock:
             self._refit()
-            open_rows = self._open_rows()
-            others = {row for name, rows in self._hands.items() if name != person for row in rows}
-            held = set(holding)
-            free = [each for each in (open_rows - held - others, open_rows - held) if each]
-            found = self._learner.choose(free[0], how, count) if free else []
+            held = list(holding)
+            is_open = self._is_open()
+            is_open[held] = False
+            free = is_open.copy()
+            free[[row for name, rows in self._hands.items() if name != person for row in rows]] = False
+            found = self._learner.choose(free if free.any() else is_open, how, count)
             if not found:  # what was skipped comes again
                 skipped = [row for row in self._rows_with("skip") if row not in held]
                 found = [(row, "picked") for row in skipped[:count]]
@@ -233,8 +236,13 @@ class LabelSession:
         They are made of the texts read so far; `count` is their number, by default chosen by the size.
         """
         with self._lock:
-            labels = {row: said.labels for row, said in self._spoken() if said.labels is not None}
-            return self._learner.groups(self.texts, labels, self._open_rows(), count)
+            return self._learner.groups(self.texts, self._labels(), self._is_open(), count)
+
+    def next_group(self, count: int | None = None) -> Group | None:
+        """The one of the `groups` whose label would teach most; None if all of them have labels."""
+        with self._lock:
+            found = self._learner.groups(self.texts, self._labels(), self._is_open(), count)
+            return self._learner.choose_group([each for each in found if each.rows and not each.labelled])
 
     def find(
         self,
@@ -253,7 +261,7 @@ class LabelSession:
         those whose answer (of the class `label`, if given) is at least `above` probable, the surest first.
         """
         with self._lock:
-            rows = list(range(len(self.texts))) if everything else sorted(self._open_rows())
+            rows = list(range(len(self.texts))) if everything else np.flatnonzero(self._is_open()).tolist()
             rows = matching_rows(self.texts, rows, words, regex)
             if above is not None or label is not None:
                 self._refit()
@@ -376,12 +384,16 @@ class LabelSession:
             if said is not None and key in self._rows:
                 yield self._rows[key], said
 
+    def _labels(self) -> dict[int, tuple[str, ...]]:
+        return {row: said.labels for row, said in self._spoken() if said.labels is not None}
+
     def _rows_with(self, status: str) -> list[int]:
         return [row for row, said in self._spoken() if said.status == status]
 
-    def _open_rows(self) -> set[int]:
-        """Rows about which nobody has said anything."""
-        return set(range(len(self.texts))) - {row for row, _ in self._spoken()}
+    def _is_open(self) -> np.ndarray:
+        """(texts,): True where nobody has said anything."""
+        self._refit()
+        return ~self._learner.spoken
 
     def _numbers(self, keys: Iterable[str]) -> list[int]:
         return [self._rows[key] for key in keys if key in self._rows]

@@ -40,9 +40,8 @@ def create_label_app(
         Guard, metrics=Metrics(None), paths={route.path for route in routes}, token=token, hosts=(),
         log_requests=False,
     )  # fmt: skip
-    app = Starlette(
-        routes=routes, middleware=[guard], exception_handlers={RequestError: refuse, HTTPException: refuse_path}
-    )  # fmt: skip
+    refused = {RequestError: refuse, HTTPException: refuse_path}
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused)
     app.router.redirect_slashes = False
     app.state.labeller = labeller
     return app

@@ -80,7 +80,7 @@ class Training:
                 self._about["stopped"] = True
 
     def status(self) -> dict[str, Any]:
-        """"idle", "running", "done", "failed" or "stopped"; what it says; before and after."""
+        """ "idle", "running", "done", "failed" or "stopped"; what it says; before and after."""
         command = self.command_line()
         if self._process is None:
             return {"status": "idle", "command": command, "lines": []}

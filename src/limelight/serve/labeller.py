@@ -18,16 +18,7 @@ from starlette.routing import Route
 from ..labelling.session import LabelSession
 from .bodies import Body, share
 from .bundle import policy, render_page
-from .label_bodies import (
-    choice_of,
-    count_of,
-    labels_of,
-    optional_text,
-    row_of,
-    rows_of,
-    spans_of,
-    text_of,
-)
+from .label_bodies import choice_of, count_of, labels_of, optional_text, row_of, rows_of, spans_of, text_of
 from .label_training import Training
 from .limits import RequestError
 from .posts import Posts, Workers
