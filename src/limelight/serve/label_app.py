@@ -33,7 +33,7 @@ def create_label_app(
     `train` are further flags of `limelight train`. Close it with `labeller.close`.
     """
     check_token(token)
-    training = Training(session, out, model_out or default_model(out), train)
+    training = Training(session, out, model_out or default_model(out), train, text or "text")
     labeller = Labeller(session, Posts(Limits(body=BODY)), TableSaver(session, out, table, text), training)
     routes = labeller.routes()
     guard = Middleware(

@@ -35,7 +35,7 @@ def label(
     """Label texts in the browser until Ctrl-C; the number of rows written to `out`.
 
     `texts` is a table, whose column of texts is `text`, or a list of texts. What was labelled before into the
-    same `out` is there again. `show` gets the address, which has a token; by default it is printed and opened.
+    same `out` is there again. `show` gets the address, with its token; by default it is printed and opened.
 
     >>> label("texts.csv", "labels.csv", text="text", classes=["good", "bad"])  # doctest: +SKIP
     """

@@ -33,9 +33,11 @@ class Training:
     """One run at a time; a second replaces its model."""
 
     def __init__(
-        self, session: LabelSession, out: str | Path, model: str | Path, more: tuple[str, ...] = ()
-    ) -> None:
+        self, session: LabelSession, out: str | Path, model: str | Path, more: tuple[str, ...] = (),
+        text: str = "text",
+    ) -> None:  # fmt: skip
         self._session, self._out, self._model, self._more = session, Path(out), Path(model), more
+        self._text = text  # the column of the output
         self._folder = tempfile.TemporaryDirectory(prefix="limelight-train-")
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -45,7 +47,7 @@ class Training:
         """What to type instead; the file has all labels."""
         label = "labels" if self._session.several and self._out.suffix in (".jsonl", ".parquet") else "label"
         task = ["--task", self._task()] if self._task() else []
-        parts = ["limelight", "train", str(self._out), "--text", "text", "--label", label, *task,
+        parts = ["limelight", "train", str(self._out), "--text", self._text, "--label", label, *task,
                  "--out", str(self._model)]  # fmt: skip
         return shlex.join(parts)
 
