@@ -16,6 +16,8 @@ from ..tables.table import open_table
 from ..tables.writers import require_format
 from .label_app import serve_labelling
 
+START = "limelight"  # who adds the classes of the start: nobody's undo takes them back
+
 
 def label(
     texts: str | Path | Sequence[str],
@@ -72,7 +74,14 @@ def start_session(
         from ..runtime.model import Model
 
         model = Model.load(model)
-    return LabelSession(texts, model=model, journal=journal_of(out), cache=Path(f"{out}.vectors"), **options)
+    session = LabelSession(
+        texts, model=model, journal=journal_of(out), cache=Path(f"{out}.vectors"), **options
+    )
+    known, about = session.every_class, descriptions or {}
+    for name in dict.fromkeys([*classes, *about]):
+        if name not in known:  # one that was renamed or removed does not come back
+            session.add_class(name, about.get(name), by=START)
+    return session
 
 
 def read_descriptions(path: str | Path) -> dict[str, str]:

@@ -234,7 +234,7 @@ class Labeller:
     def settle(self, body: Body) -> dict[str, Any]:
         """Give a text on which people differ the label that holds."""
         row = row_of(body, len(self.session.texts))
-        self.session.label(row, labels_of(body), by=self._by(body), chosen="picked")
+        self.session.label(row, labels_of(body), by=self._by(body), chosen="settled")
         self.saver.touch()
         return self.people(body)
 

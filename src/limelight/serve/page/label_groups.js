@@ -62,9 +62,7 @@ export class GroupsView {
 
   async give(label, rows = this.open[this.at].rows, checked = []) {
     const found = await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen: "group", checked })
-    this.page.setClasses(found)
-    this.page.tell(`${number(found.count)} texts are now ${label}. Press u to undo.`)
-    this.page.readProgress()
+    this.page.labelledMany(found, label)
     await this.show()
   }
 

@@ -27,14 +27,13 @@ export class ManyView {
     const asked = Object.fromEntries(Object.entries(this.fields).filter(([, input]) => input.value.trim()).map(([name, input]) => [name, input.value]))
     if (this.above.value) asked.above = Number(this.above.value)
     if (this.label.value) asked.label = this.label.value
+    if (asked.above && !asked.label) throw new Error("Choose the class that the model is sure of: one class at a time.")
     const found = await this.page.ask("find", asked)
     const chosen = asked.above || asked.label ? "confident" : "search"
     if (!found.rows.length) return this.result.replaceChildren(element("p", {}, "No text without a label fits."))
     const form = new SampleForm(this.page, found.rows, found.sample, this.label.value, async (label, rows, checked) => {
       const done = await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen, checked })
-      this.page.setClasses(done)
-      this.page.tell(`${number(done.count)} texts are now ${label}. Press u to undo.`)
-      this.page.readProgress()
+      this.page.labelledMany(done, label)
       this.result.replaceChildren()
     })
     this.result.replaceChildren(form.root)

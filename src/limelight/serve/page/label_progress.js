@@ -11,7 +11,7 @@ export function drawProgress(found, classes) {
     element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, share(found.accuracy)), " ",
       found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${number(found.drawn)} texts drawn at random`)),
     found.history.length > 1 ? plot(found.history) : false,
-    element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice, found.gain === null ? "" : ` The next fifty labels are expected to add ${(100 * Math.max(0, found.gain)).toFixed(1)} points.`),
+    element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
     element("i", { class: "meter", "aria-hidden": "true" }, element("s", { style: { width: percent(found.labelled / Math.max(1, found.total)) } })),
     needs(found, classes),

@@ -23,12 +23,12 @@ export class TrainView {
 
   draw(found) {
     const running = found.status === "running"
-    this.root.replaceChildren(element("h2", {}, "Train"), element("p", {}, "Fine-tuning changes the reader itself, and takes a few minutes without a GPU. You can go on labelling meanwhile."),
+    this.root.replaceChildren(...[element("h2", {}, "Train"), element("p", {}, "Fine-tuning changes the reader itself, and takes a few minutes without a GPU. You can go on labelling meanwhile."),
       element("p", { class: "actions" }, element("button", { type: "button", class: "start", disabled: running, onclick: () => this.page.guarded(() => this.ask("start")) }, running ? "Training …" : "Train on the labels so far"),
         running && element("button", { type: "button", onclick: () => this.page.guarded(() => this.ask("stop")) }, "Stop")),
-      element("p", { class: "small" }, "Or in a terminal:"), element("pre", {}, element("code", {}, found.command)),
+      element("p", { class: "small terminal" }, "Or in a terminal:"), element("pre", {}, element("code", {}, found.command)),
       element("p", { class: "small", "data-status": found.status }, { idle: "", running: `Training on ${number(found.labels ?? 0)} labels.`, done: `Done; the model is in ${found.model}.`, failed: "It failed:", stopped: "Stopped." }[found.status]),
-      found.lines.length && found.status !== "done" ? element("pre", { class: "log", "aria-label": "What training says" }, found.lines.join("\n")) : false, this.sides(found))
+      found.lines.length && found.status !== "done" ? element("pre", { class: "log", "aria-label": "What training says" }, found.lines.join("\n")) : false, this.sides(found)].filter(Boolean))
   }
 
   sides({ status, before, after, held }) {

@@ -36,7 +36,7 @@ export class Labelling {
   }
 
   sayWho() {
-    this.parts.lead.replaceChildren(`${number(this.about.texts)} texts, as `, element("bdi", {}, this.by), `, into ${this.about.out}`)
+    this.parts.lead.replaceChildren(`${number(this.about.texts)} texts, as `, element("bdi", {}, this.by), ", into ", element("span", { title: this.about.out }, this.about.out.split(/[\\/]/).at(-1)))
   }
 
   /** What the server says, for this person. */
@@ -84,7 +84,10 @@ export class Labelling {
   }
 
   key(event) {
-    if (isTyped(event)) return
+    if (isTyped(event)) {
+      if (event.key === "Escape") event.target.blur() // back to the keys of the page
+      return
+    }
     if (event.target.closest?.("button, summary") && (event.key === "Enter" || event.key === " ")) return
     if (this.view.key(event)) event.preventDefault()
     else if (event.key === "u") this.undo()
@@ -107,6 +110,14 @@ export class Labelling {
       if (this.name === "label" && found.count === 1) this.views.label.back(found.texts[0])
       else await this.view.show()
     })
+  }
+
+  /** Many texts have a label now: the one that is shown may be among them. */
+  labelledMany(found, label) {
+    this.setClasses(found)
+    this.views.label.current = undefined
+    this.tell(`${number(found.count)} texts are now ${label}. Press u to undo.`)
+    this.readProgress()
   }
 
   rename(name) {
