@@ -18,7 +18,7 @@ TEXTS = [f"The {word} tasted <b>great</b>" for word in FOOD] + [f"Our {word} bro
 
 
 class TinyReader:
-    """A vector of four numbers: which of some words a text has. Stands in for a reader, which takes longer."""
+    """A vector of four numbers, by which of some words a text has: a reader takes longer."""
 
     sha256 = "tiny"
 
@@ -53,7 +53,7 @@ def start(folder: Path, out: str = "labels.csv", **options: Any) -> tuple[LabelS
     """A labelling into a folder, and its application with the token "t"."""
     path = folder / out
     session = LabelSession(
-        TEXTS, reader=options.pop("reader", TinyReader()), journal=f"{path}.journal", background=False, **options
+        TEXTS, reader=TinyReader(), journal=f"{path}.journal", background=False, **options
     )  # fmt: skip
     return session, create_label_app(session, path, token="t")
 

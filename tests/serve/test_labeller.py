@@ -76,7 +76,7 @@ def test_undo_brings_the_text_back(made):
 
 
 def test_skip_unsure_and_notes(made):
-    session, client = made
+    _, client = made
     (shown,) = post(client, "next")
     (other,) = post(client, "say", row=shown["row"], do="skip")["next"]
     post(client, "say", row=other["row"], do="unsure")
@@ -145,7 +145,7 @@ def test_people_in_two_tabs_are_not_given_the_same_text(made):
 
 
 def test_several_labels(tmp_path):
-    session, app = start(tmp_path, "labels.jsonl", classes=["food", "good"], several=True)
+    _, app = start(tmp_path, "labels.jsonl", classes=["food", "good"], several=True)
     client = client_of(app)
     post(client, "say", row=0, label=["food", "good"])
     assert post(client, "save") == {"rows": 1, "out": str(tmp_path / "labels.jsonl")}
@@ -204,7 +204,7 @@ def test_without_the_token_there_is_only_an_empty_page(made):
 
 
 def test_the_table_is_written_when_it_ends_and_a_second_start_goes_on(made, tmp_path):
-    session, client = made
+    _, client = made
     label_all(client, 3)
     close(client.app.state.labeller)
     with (tmp_path / "labels.csv").open() as file:

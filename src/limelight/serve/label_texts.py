@@ -65,9 +65,18 @@ def read_texts(
 
 
 def start_session(
-    texts: Sequence[str], out: str | Path, *, model: Any = None, **options: Any
+    texts: Sequence[str],
+    out: str | Path,
+    *,
+    classes: Sequence[str] = (),
+    descriptions: Mapping[str, str] | None = None,
+    model: Any = None,
+    **options: Any,
 ) -> LabelSession:
-    """The labelling that goes into `out`, with its journal and the vectors of its texts beside it."""
+    """The labelling that goes into `out`, with its journal and the vectors of its texts beside it.
+
+    Classes that are new are noted in the journal, so that the next start has them without naming them again.
+    """
     if not texts:
         raise LimelightError("there are no texts to label", code="no-rows")
     if isinstance(model, str | Path):
