@@ -130,12 +130,13 @@ def accuracy(session: LabelSession, task: Task) -> float:
 def labelled(session: LabelSession, task: Task, how: str, count: int) -> Iterator[int]:
     """Label one text after the other; yields how many are."""
     called = session.called  # type: ignore[attr-defined]
-    for number in range(1, count + 1):
-        shown = session.next(how)
-        if not shown:
-            return
-        session.label(shown[0].row, called[task.labels[shown[0].row]])
-        yield number
+    at_once = EVERY if how == "random" else 1  # what is drawn does not depend on the labels before
+    number = 0
+    while number < count and (found := session.next(how, at_once)):
+        for shown in found:
+            session.label(shown.row, called[task.labels[shown.row]])
+            number += 1
+            yield number
 
 
 def choosing(task: Task, seed: int, how: str, names: bool, labels: int) -> dict[str, Any]:
@@ -198,7 +199,7 @@ def marks(data: Path, reader: KeptReader, seed: int, counts: list[int], weight: 
         " . ".join(row["texts"][0][a:b] for a, b in row["spans"][0]) or row["texts"][0] for row in rows
     ]
     marked = reader.encode(phrases)
-    Y = np.eye(2)[[row["label"] == "POS" for row in rows]]
+    Y = np.eye(2)[[int(row["label"] == "POS") for row in rows]]
     order = np.random.default_rng(seed).permutation(len(rows))
     test, space = order[:600], Space.of(X)
     found: dict[str, dict[int, float]] = {"alone": {}, "marked": {}}

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-DRAWN = 5  # one in so many labels is of a text drawn at random
+DRAWN = 0.2  # the share of labels that is of texts drawn at random, at least
+DRAWN_MOST = 0.8
+SKILLED = 0.3  # a model with less skill draws more of them
+KNOWN = 10  # labels a class, before its skill is known
 CANDIDATES = 2000  # texts that are looked at for each choice
 MEASURED = 2000  # texts by which it is seen how they vary
 DIRECTIONS = 64
 NOISE = 0.3  # of a label, where a text's vector has the length 1
+
+
+def random_share(skill: float, labels: int, classes: int) -> float:
+    """The share of texts to draw at random: more where the model knows so little that its doubts say nothing.
+
+    >>> [random_share(skill, labels=100, classes=5) for skill in (0.0, 0.15, 0.5)]
+    [0.8, 0.5, 0.2]
+    """
+    if labels < KNOWN * classes:
+        return DRAWN
+    return min(max(1 - skill / SKILLED, DRAWN), DRAWN_MOST)
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:

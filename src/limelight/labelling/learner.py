@@ -11,7 +11,7 @@ import numpy as np
 
 from ..tables.rows import Row
 from ..text.reasons import with_reasons
-from .choose import CANDIDATES, DRAWN, Surroundings, pick, uncertain
+from .choose import CANDIDATES, Surroundings, pick, random_share, uncertain
 from .estimate import LEAST, Estimate, advise, estimate, expected_gain
 from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct, sureness, to_probabilities
@@ -24,7 +24,7 @@ REFERENCE = 1000  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
 OF_GROUP = 3.0  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
-OF_MARKS = 1.0  # texts that marked words count for
+OF_MARKS = 0.5  # texts that marked words count for
 
 
 class Learner:
@@ -173,8 +173,9 @@ class Learner:
         in_order = self.order[is_open[self.order]]
         found: list[tuple[int, str]] = []
         drawn, said = int(self.drawn.sum()), len(self.rows)
+        share = random_share(self.fitted.skill(self.Y), said, len(self.classes)) if self.fitted else 1.0
         for number in range(min(count, len(in_order))):
-            if how == "random" or self.fitted is None or drawn * DRAWN <= said + number:
+            if how == "random" or self.fitted is None or drawn <= share * (said + number):
                 found.append((int(in_order[len(found)]), "random"))
                 drawn += 1
         left = in_order[len(found) :]

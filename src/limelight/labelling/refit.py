@@ -73,6 +73,11 @@ class Fitted:
         """(n, classes): of one class each, or with several labels of each class by itself."""
         return to_probabilities(self.logits(X), self.several)
 
+    def skill(self, Y: np.ndarray) -> float:
+        """From 0, no better than any class for any text, to 1, certain and right, on texts left out."""
+        most = np.log(2 if self.several else max(Y.shape[1], 2))
+        return float(1 - _loss(self.left_out, Y, self.several) / most) if len(Y) else 0.0
+
 
 def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
     """Softmax over the classes, or with several labels a sigmoid for each.
