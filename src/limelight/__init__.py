@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
-    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "check", "embed_table",
-    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label", "load", "predict_table",
-    "preset", "pretrain", "push_to_hub",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "check",
+    "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
+    "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(

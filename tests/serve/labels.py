@@ -51,11 +51,11 @@ def _parts(text: str) -> TextParts:
 
 def start(folder: Path, out: str = "labels.csv", **options: Any) -> tuple[LabelSession, Any]:
     """A labelling into a folder, and its application with the token "t"."""
-    path = folder / out
+    path, seen = folder / out, options.pop("seen", ())
     session = LabelSession(
         TEXTS, reader=TinyReader(), journal=f"{path}.journal", background=False, **options
     )  # fmt: skip
-    return session, create_label_app(session, path, token="t")
+    return session, create_label_app(session, path, token="t", seen=seen)
 
 
 def client_of(app: Any, token: str = "t") -> TestClient:

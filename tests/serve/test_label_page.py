@@ -231,6 +231,34 @@ def test_two_people_settle_what_they_differ_on(tmp_path):
         assert session.said(row).by == "dan"
 
 
+def test_suspects_are_corrected_kept_and_undone(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        for row in range(16):
+            session.label(row, {3: "room", 9: "food"}.get(row, truth(row)))
+        page.keyboard.press("h")
+        page.locator(".settle li[data-row]").first.wait_for()
+        first = int(page.locator(".settle li[data-row]").first.get_attribute("data-row"))
+        assert first in (3, 9)
+        page.keyboard.press("Enter")
+        status(page, f"It is {truth(first)} now")
+        assert session.said(first).labels == (truth(first),)
+        page.keyboard.press("u")
+        status(page, "Undone")
+        page.locator(f".settle li[data-row='{first}']").wait_for()
+        page.keyboard.press("k")
+        page.locator(f".settle li[data-row='{first}']").wait_for(state="detached")
+        assert session.said(first).labels != (truth(first),)
+
+
+def test_news_are_shown_where_there_are_texts_from_before(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"], seen=TEXTS[:8]) as (page, _):
+        page.locator("[data-view=news]").click()
+        page.get_by_text("New beside 8 texts").wait_for()
+        assert page.locator(".new-group").count() >= 1
+    with labelling(tmp_path, classes=["food", "room"]) as (page, _):
+        assert page.locator("[data-view=news]").count() == 0
+
+
 def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
     """With a stand-in for the process, which prints what training would."""
     monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
@@ -257,7 +285,7 @@ def test_without_the_token_the_page_asks_for_it(tmp_path):
 @pytest.mark.parametrize("wide", [390, 2000])
 def test_nothing_is_wider_than_the_window(tmp_path, wide):
     with labelling(tmp_path, wide=wide, classes=["a very long name of a class " * 3, "b"]) as (page, _):
-        for view in ("label", "groups", "many", "classes", "people", "train"):
+        for view in ("label", "groups", "many", "classes", "check", "people", "train"):
             page.locator(f"[data-view={view}]").click()
             page.locator(f"[data-view={view}][aria-pressed=true]").wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= wide, view

@@ -13,7 +13,13 @@ from starlette.testclient import TestClient
 
 from limelight.cli import main
 from limelight.labelling.session import LabelSession
-from limelight.serve.label_texts import check_not_the_input, read_descriptions, read_texts, start_session
+from limelight.serve.label_texts import (
+    check_not_the_input,
+    read_descriptions,
+    read_texts,
+    start_session,
+    take_labels,
+)
 from limelight.serve.labeller import close
 from limelight.serve.table_saver import TableSaver
 from refusing import refuses
@@ -268,6 +274,27 @@ def _stand_in(folder: Path, script: str) -> str:
     return str(path)
 
 
+def test_suspects_among_the_labels_and_what_is_new(tmp_path):
+    session, app = start(tmp_path, classes=["food", "room"], seen=[TEXTS[0], TEXTS[1], "The wine tasted"])
+    client = client_of(app)
+    for row in range(16):
+        session.label(row, "food" if row == 9 else truth(row))
+    found = post(client, "check")
+    assert found["checked"] == 16
+    (suspect,) = found["suspects"]
+    assert (suspect["row"], suspect["label"], suspect["suggested"]) == (9, "food", "room")
+    assert (suspect["text"], suspect["around"], suspect["share"]) == (TEXTS[9], "room", 0.7)
+    assert "broke" in dict(suspect["words"])
+    news = post(client, "news")
+    assert (news["seen"], set(news["words"]) & {"broke", "our", "today"} != set()) == (3, True)
+    assert {each["row"] for each in news["strange"][:8]} == set(range(8, 16))
+
+
+def test_without_texts_from_before_there_are_no_news(made):
+    answer = made[1].post("/label/news", json={})
+    assert (answer.status_code, answer.json()["code"]) == (422, "field-invalid")
+
+
 # ---------------------------------------------------------------- from a table
 
 
@@ -290,6 +317,27 @@ def test_classes_that_were_given_once_stay_and_are_not_undone(tmp_path):
     again = start_session(["good soup"], tmp_path / "labels.csv", **about)
     assert (again.classes, again.descriptions) == (("food", "bed"), {"food": "what one eats"})
     assert start_session(["good soup"], tmp_path / "labels.csv", reader=None).classes == ("food", "bed")
+
+
+def test_labels_of_a_table_are_a_start_and_stay_corrected(tmp_path):
+    table, out = tmp_path / "texts.csv", tmp_path / "fixed.csv"
+    table.write_text("text,stars\ngood soup,5\nbad soup,5\nno soup,\n")
+    for wrong in (True, False):  # a second start does not bring the wrong label back
+        session = start_session(["good soup", "bad soup", "no soup"], out, reader=None)
+        take_labels(session, table, "stars")
+        if wrong:
+            assert [session.said(row) and session.said(row).labels for row in range(3)] == [
+                ("5",),
+                ("5",),
+                None,
+            ]
+            session.add_class("1")
+            session.label(1, "1", by="ann", chosen="settled")
+    assert session.said(1).labels == ("1",)
+    assert session.save(out, table, text="text") == 2
+    assert out.read_text().splitlines()[0].endswith("text,stars")
+    with refuses("column-missing"):
+        take_labels(session, table, "rating")
 
 
 def test_descriptions_are_lines_or_an_object(tmp_path):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._parser import add_flag
+from ._parser import add_flag, conflict
 from ._shared import add_shared, check_least, open_data, print_result, table
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ judged by the others, with the bundled reader and no PyTorch; the result is the 
 
   limelight check reviews.csv --text text --label stars
   limelight check reviews.csv --text text --label stars --out check.html
-  limelight check reviews.csv --text text --label stars --out findings.csv"""
+  limelight check reviews.csv --text text --label stars --out findings.csv
+  limelight check reviews.csv --text text --label stars --fix fixed.csv      correct them in the browser"""
 SHOWN = 10  # suspects printed
 WIDTH = 60  # characters of a text
 
@@ -31,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "table of labelled text")
     add_shared(parser, "--text", "--label")
     add_flag(parser, "--out", "FILE", "a page (.html), or a table of all findings (.csv, .jsonl, .parquet)")
+    add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
     add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
     add_flag(parser, "--max-length", "N", "say which texts have more words than this: a model cuts them", 0)
     add_flag(parser, "--seed", "N", "random seed of the folds", 0)
@@ -43,6 +45,9 @@ def run(args: argparse.Namespace) -> None:
     from ..labelling.health_files import check_health_file, read_labelled, save_health
 
     check_least(args, max_length=0, seed=0)
+    if args.fix:
+        _fix(args)
+        return
     if args.out:
         check_health_file(args.out, args.overwrite)
     opened, columns = open_data(args, pair=False)
@@ -53,6 +58,17 @@ def run(args: argparse.Namespace) -> None:
         save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
         print(f"saved {args.out}", file=sys.stderr)
     print_result(args, found.to_dict(), _format(found))
+
+
+def _fix(args: argparse.Namespace) -> None:
+    """The page of `limelight label`, with the labels of the table and their suspects first."""
+    from .label import open_page
+
+    if args.out or args.json:
+        raise conflict("--fix opens a page; leave out --out and --json")
+    opened, columns = open_data(args, pair=False)
+    opened.close()
+    open_page(args.data, args.fix, text=columns.text, labels=columns.label, reader=args.reader, view="check")
 
 
 def _format(found: Health) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from ..errors import LimelightError
 from ._parser import add_flag, conflict
@@ -31,6 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--classes", "NAME", "names of classes to start with", nargs="+", default=None)
     describe = "file with a line 'class: a sentence about it' for each class, for a first guess"
     add_flag(parser, "--describe", "FILE", describe)
+    add_flag(parser, "--label", "COL", "column of labels that DATA has already, to go on from or to correct")
+    add_flag(parser, "--seen", "FILE", "table of texts from before: show what is new in DATA")
     add_flag(parser, "--model", "MODEL", "folder of a trained model to start from")
     add_flag(parser, "--by", "NAME", "who labels", "me")
     add_flag(parser, "--several", "", "a text may have several labels")
@@ -43,20 +46,33 @@ def run(args: argparse.Namespace) -> None:
     """Serve the page until Ctrl-C, and write the table."""
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
+    about = _descriptions(args.describe)
+    open_page(
+        args.data, args.out, browser=not args.no_browser, text=args.text,
+        classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
+        by=args.by, several=args.several, ordered=args.ordered, port=args.port, labels=args.label,
+        seen=args.seen or (),
+    )  # fmt: skip
+
+
+def _descriptions(path: str | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    from ..serve.label_texts import read_descriptions
+
+    return read_descriptions(path)
+
+
+def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
+    """Serve the page until Ctrl-C, and write the table."""
     try:
-        from ..serve.label_texts import label, read_descriptions
+        from ..serve.label_texts import label
     except ImportError as error:
         raise LimelightError(
             f"label needs {error.name}: pip install '.[serve]'", code="needs-extra"
         ) from None
 
-    about = read_descriptions(args.describe) if args.describe else {}
-    classes = list(dict.fromkeys([*(args.classes or []), *about]))
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
-        page = None if args.no_browser else Path(folder, "open.html")
-        count = label(
-            args.data, args.out, text=args.text, classes=classes, descriptions=about, model=args.model,
-            by=args.by, several=args.several, ordered=args.ordered, port=args.port,
-            show=lambda url: show_address("labelling", url, page),
-        )  # fmt: skip
-    print(f"saved {args.out}: {count:,} labelled rows")
+        page = Path(folder, "open.html") if browser else None
+        count = label(data, out, show=lambda url: show_address("labelling", url, page), **options)
+    print(f"saved {out}: {count:,} labelled rows")

@@ -92,11 +92,18 @@ class Health(NamedTuple):
 
 
 def check(
-    texts: Sequence[Any], labels: Sequence[Any], *, reader: Any = "reader", max_length: int = 0, seed: int = 0
+    texts: Sequence[Any],
+    labels: Sequence[Any],
+    *,
+    reader: Any = "reader",
+    max_length: int = 0,
+    seed: int = 0,
+    vectors: np.ndarray | None = None,
 ) -> Health:
     """Look for wrong labels and unusable texts; the same result in every run.
 
-    `max_length` is how many words a model reads, if it cuts texts.
+    `max_length` is how many words a model reads, if it cuts texts. `vectors` (texts, size) are the reader's,
+    if they are there already.
 
     >>> texts = ["good soup", "great soup", "good meal", "bad soup", "awful soup", "bad meal", "good food"]
     >>> health = check(texts, ["good", "good", "good", "bad", "bad", "bad", "bad"])
@@ -112,7 +119,7 @@ def check(
     reader = Reader.load(reader) if isinstance(reader, str) else reader
     known = [texts[row] for row in usable]
     y = np.array([classes.index(names[row]) for row in usable])
-    X = np.asarray(reader.encode(known), np.float32)
+    X = np.asarray(reader.encode(known) if vectors is None else vectors[usable], np.float32)
     near = find_neighbours(X)
     P = left_out_probabilities(X, y, len(classes), near, seed)
     found = _Found(known, usable, X, y, classes, near, P, reader)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 
 from ..labelling.session import LabelSession
 from .guard import Guard, check_token, refuse, refuse_path
+from .label_checks import LabelChecks
 from .label_training import Training
 from .labeller import Labeller, close, default_model
 from .limits import Limits, RequestError
@@ -27,14 +28,17 @@ BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
 def create_label_app(
     session: LabelSession, out: str | Path, *, token: str | None = None, table: str | Path | None = None,
     text: str | None = None, model_out: str | Path | None = None, train: tuple[str, ...] = (),
+    seen: Sequence[str] = (),
 ) -> Starlette:  # fmt: skip
     """An ASGI application with the page of a labelling; `app.state.labeller` has what it is made of.
 
-    `train` are further flags of `limelight train`. Close it with `labeller.close`.
+    `train` are further flags of `limelight train`; `seen` are texts from before, if these are a new batch.
+    Close it with `labeller.close`.
     """
     check_token(token)
     training = Training(session, out, model_out or default_model(out), train, text or "text")
-    labeller = Labeller(session, Posts(Limits(body=BODY)), TableSaver(session, out, table, text), training)
+    saver = TableSaver(session, out, table, text)
+    labeller = Labeller(session, Posts(Limits(body=BODY)), saver, training, LabelChecks(session, seen))
     routes = labeller.routes()
     guard = Middleware(
         Guard, metrics=Metrics(None), paths={route.path for route in routes}, token=token, hosts=(),
@@ -50,12 +54,16 @@ def create_label_app(
 def serve_labelling(
     session: LabelSession, out: str | Path, show: Callable[[str], object], *, port: int = 0,
     table: str | Path | None = None, text: str | None = None, model_out: str | Path | None = None,
+    seen: Sequence[str] = (), view: str = "",
 ) -> None:  # fmt: skip
-    """Serve the page to this machine until Ctrl-C; `show` gets its address, with a random token in it."""
+    """Serve the page to this machine until Ctrl-C; `show` gets its address, with a random token in it.
+
+    The page opens with a view, such as "check".
+    """
     token = secrets.token_urlsafe(24)
-    app = create_label_app(session, out, token=token, table=table, text=text, model_out=model_out)
+    app = create_label_app(session, out, token=token, table=table, text=text, model_out=model_out, seen=seen)
     with _closing(app), listen("127.0.0.1", port) as listening:
-        show(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
+        show(f"http://127.0.0.1:{listening.getsockname()[1]}/#{f'view={view}&' if view else ''}token={token}")
         run_one(configure(app), listening)
 
 

@@ -10,13 +10,15 @@ from ..errors import LimelightError
 from ..labelling.journal import journal_of
 from ..labelling.session import LabelSession
 from ..storage.json_file import parse_object
-from ..tables.columns import choose_columns
-from ..tables.rows import TableRows
+from ..tables.columns import check_column, choose_columns
+from ..tables.formats import BadRowError
+from ..tables.rows import TableRows, is_missing
 from ..tables.table import open_table
 from ..tables.writers import require_format
 from .label_app import serve_labelling
 
 START = "limelight"  # who adds the classes of the start: nobody's undo takes them back
+TABLE = "table"  # who gave the labels that were there
 
 
 def label(
@@ -31,6 +33,9 @@ def label(
     by: str = "me",
     several: bool = False,
     ordered: bool = False,
+    labels: str | None = None,
+    seen: str | Path | Sequence[str] = (),
+    view: str = "",
     port: int = 0,
     show: Callable[[str], object] | None = None,
 ) -> int:
@@ -38,6 +43,9 @@ def label(
 
     `texts` is a table, whose column of texts is `text`, or a list of texts. What was labelled before into the
     same `out` is there again. `show` gets the address, with its token; by default it is printed and opened.
+
+    `labels` is a column of labels that the table has already, to go on from or to correct; `seen` are texts
+    from before, to show what is new in these. The page opens with a `view`, such as "check".
 
     >>> label("texts.csv", "labels.csv", text="text", classes=["good", "bad"])  # doctest: +SKIP
     """
@@ -48,7 +56,12 @@ def label(
         found, out, classes=classes, descriptions=descriptions, model=model, reader=reader, by=by,
         several=several, ordered=ordered,
     )  # fmt: skip
-    serve_labelling(session, out, show or _print_and_open, port=port, table=table, text=column)
+    if labels is not None and table is not None:
+        take_labels(session, table, labels)
+    before = read_texts(seen, text)[2] if seen else []
+    serve_labelling(
+        session, out, show or _print_and_open, port=port, table=table, text=column, seen=before, view=view
+    )
     return session.save(out, table, text=column)
 
 
@@ -91,6 +104,23 @@ def start_session(
         if name not in known:  # one that was renamed or removed does not come back
             session.add_class(name, about.get(name), by=START)
     return session
+
+
+def take_labels(session: LabelSession, table: Path, column: str) -> None:
+    """Start with the labels of a table, unless something was said about its texts already."""
+    with open_table(table) as opened:
+        check_column(table, column, opened.names)
+        given: list[Any] = [
+            values[0] for values in opened.rows([column]) if not isinstance(values, BadRowError)
+        ]
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(given):
+        if not is_missing(label) and str(label).strip() and session.said(row) is None:
+            rows.setdefault(str(label).strip(), []).append(row)
+    for name in sorted(rows):
+        if name not in session.classes:
+            session.add_class(name, by=START)
+        session.accept(rows[name], name, chosen="picked", by=TABLE)
 
 
 def read_descriptions(path: str | Path) -> dict[str, str]:

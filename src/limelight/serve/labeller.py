@@ -19,6 +19,7 @@ from ..labelling.session import LabelSession
 from .bodies import Body, share
 from .bundle import policy, render_page
 from .label_bodies import choice_of, count_of, labels_of, optional_text, row_of, rows_of, spans_of, text_of
+from .label_checks import LabelChecks
 from .label_training import Training
 from .limits import RequestError
 from .posts import Posts, Workers
@@ -33,8 +34,11 @@ SAMPLE = 8  # texts to check before many are accepted
 class Labeller:
     """The routes of one labelling. `saver` writes the table, `training` runs in the background."""
 
-    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training) -> None:
+    def __init__(
+        self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training, checks: LabelChecks
+    ) -> None:
         self.session, self.posts, self.saver, self.training = session, posts, saver, training
+        self.checks = checks
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
 
     def routes(self) -> list[Route]:
@@ -47,7 +51,8 @@ class Labeller:
         }  # fmt: skip
         found = [Route("/", self.page)]
         found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
-        found.append(self._post("train", self.train, self.posts.workers))
+        slow = {"train": self.train, "check": self.check, "news": self.news}  # keys need not wait for these
+        found += [self._post(name, answer, self.posts.workers) for name, answer in slow.items()]
         return found
 
     def _post(self, name: str, answer: Callable[[Body], Any], workers: Workers) -> Route:
@@ -67,6 +72,7 @@ class Labeller:
         return {
             "texts": len(session.texts), "by": session.by, "several": session.several,
             "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
+            "news": self.checks.has_news,
             **self._classes(),
         }  # fmt: skip
 
@@ -252,6 +258,18 @@ class Labeller:
         elif do == "stop":
             self.training.stop()
         return self.training.status()
+
+    # ------------------------------------------------------------ what is wrong, what is new
+
+    def check(self, body: Body) -> dict[str, Any]:
+        """The health of the labels so far."""
+        return self.checks.health()
+
+    def news(self, body: Body) -> dict[str, Any]:
+        """What is new in these texts."""
+        if not self.checks.has_news:
+            raise RequestError(422, "there are no texts from before; start with --seen FILE")
+        return self.checks.news()
 
     def _by(self, body: Body) -> str | None:
         name = optional_text(body, "by", most=MAX_NAME)

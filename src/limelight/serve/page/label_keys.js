@@ -1,8 +1,8 @@
 // Which key is which class: 1 to 9, then the letters that nothing else uses.
 
 export const COMMANDS = { u: "undo", s: "skip", "?": "unsure", n: "note", a: "answer", c: "add a class", "/": "find a class by its name" }
-export const VIEWS = { l: "label", g: "groups", m: "many", p: "people", t: "train" }
-const LETTERS = [..."bdefhijkoqrvwxyz"]
+export const VIEWS = { l: "label", g: "groups", m: "many", h: "check", p: "people", t: "train" }
+const LETTERS = [..."bdefijoqrvwxyz"]
 export const CLASS_KEYS = [..."123456789", ...LETTERS]
 
 /** The key of class number k, or undefined: there are more classes than keys. */

@@ -1,11 +1,14 @@
 // The labelling page: its views, and the keys that work in all of them.
 
+import { parseAddress } from "./address.js"
 import { element, number, partsOf } from "./dom.js"
+import { CheckView } from "./label_check.js"
 import { ClassesView } from "./label_classes.js"
 import { GroupsView } from "./label_groups.js"
 import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
 import { LoopView } from "./label_loop.js"
 import { ManyView } from "./label_many.js"
+import { NewsView } from "./label_news.js"
 import { PeopleView } from "./label_people.js"
 import { drawProgress } from "./label_progress.js"
 import { TrainView } from "./label_train.js"
@@ -13,17 +16,18 @@ import { ask } from "./server.js"
 
 const NAME = "limelight labels by" // kept in the browser
 const READING = 1000 // ms between two looks while the texts are read
-const TITLES = { label: "Label", groups: "Groups", many: "Many at once", classes: "Classes", people: "People", train: "Train" }
+const TITLES = { label: "Label", groups: "Groups", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
 
 export class Labelling {
   constructor(root, about) {
     Object.assign(this, { parts: partsOf(root), several: about.several, about })
     this.by = sessionStorage.getItem(NAME) ?? about.by
     this.setClasses(about)
-    this.views = { label: new LoopView(this), groups: new GroupsView(this), many: new ManyView(this), classes: new ClassesView(this), people: new PeopleView(this), train: new TrainView(this) }
+    this.views = { label: new LoopView(this), groups: new GroupsView(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
     this.introduce()
     document.addEventListener("keydown", event => this.key(event))
-    this.open(this.classes.length ? "label" : "groups")
+    const asked = parseAddress(location.hash).get("view")
+    this.open(asked in this.views ? asked : this.classes.length ? "label" : "groups")
     this.readProgress()
   }
 
@@ -52,7 +56,7 @@ export class Labelling {
   async open(name) {
     this.name = name
     const { parts } = this, keys = Object.fromEntries(Object.entries(VIEWS).map(([key, view]) => [view, key]))
-    parts.tabs.replaceChildren(...Object.entries(TITLES).map(([each, title]) => element("button", { type: "button", "aria-pressed": String(each === name), "data-view": each, onclick: () => this.open(each) }, title, keys[each] && element("kbd", {}, keys[each]))))
+    parts.tabs.replaceChildren(...Object.entries(TITLES).filter(([each]) => each !== "news" || this.about.news).map(([each, title]) => element("button", { type: "button", "aria-pressed": String(each === name), "data-view": each, onclick: () => this.open(each) }, title, keys[each] && element("kbd", {}, keys[each]))))
     await this.guarded(async () => {
       await this.view.show()
       parts.view.replaceChildren(this.view.root)
@@ -104,6 +108,7 @@ export class Labelling {
     return this.guarded(async () => {
       const found = await this.ask("undo", {})
       this.setClasses(found)
+      this.views.check.done.delete(found.texts[0]?.row)
       const what = { label: "the label", skip: "the skip", unsure: "the doubt", note: "the note", marks: "the marks", add_class: "the new class", rename_class: "the new name", remove_class: "the removal" }[found.undone]
       this.tell(what ? `Undone: ${what}${found.count > 1 ? ` of ${number(found.count)} texts` : ""}.` : "There is nothing to undo.")
       await this.readProgress()
