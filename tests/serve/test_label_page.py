@@ -262,7 +262,7 @@ def test_news_are_shown_where_there_are_texts_from_before(tmp_path):
 def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
     """With a stand-in for the process, which prints what training would."""
     monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
-    script = f"print('{json.dumps({'dev': {'accuracy': 0.75}})}')"
+    script = f"print('{json.dumps({'results': {'test': {'accuracy': 0.75}}})}')"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
     with labelling(tmp_path, classes=["food", "room"]) as (page, session):
         page.keyboard.press("t")

@@ -239,9 +239,7 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     for row in range(16):
         session.label(row, truth(row))
     monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
-    script = (
-        "import json,sys; print('epoch 1', file=sys.stderr); print(json.dumps({'dev': {'accuracy': 0.75}}))"
-    )
+    script = "import json,sys; print('epoch 1', file=sys.stderr); print(json.dumps({'results': {'test': {'accuracy': 0.75}}}))"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
     assert post(client, "train") == {
         "status": "idle", "lines": [],
@@ -253,6 +251,8 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     found = post(client, "train")
     assert (found["status"], found["held"], found["labels"], found["lines"]) == ("done", 2, 14, ["epoch 1"])
     assert (found["before"], found["after"]) == (1.0, {"accuracy": 0.75})
+    session.mark(0, [(0, 3)])
+    assert "--reasons marks" in post(client, "train")["command"]
 
 
 def test_a_training_that_fails_says_why(tmp_path, monkeypatch):

@@ -46,9 +46,8 @@ class Training:
     def command_line(self) -> str:
         """What to type instead; the file has all labels."""
         label = "labels" if self._session.several and self._out.suffix in (".jsonl", ".parquet") else "label"
-        task = ["--task", self._task()] if self._task() else []
-        parts = ["limelight", "train", str(self._out), "--text", self._text, "--label", label, *task,
-                 "--out", str(self._model)]  # fmt: skip
+        parts = ["limelight", "train", str(self._out), "--text", self._text, "--label", label,
+                 *self._flags(), "--out", str(self._model)]  # fmt: skip
         return shlex.join(parts)
 
     def start(self) -> None:
@@ -63,8 +62,8 @@ class Training:
             self._about = {"labels": len(rows), "held": len(held), "before": self._before(rows, held)}
             command = [
                 sys.executable, "-m", "limelight", "train", str(folder / "train.jsonl"), "--text", "text",
-                "--label", "label", "--dev", str(folder / "held.jsonl"), "--out", str(self._model),
-                "--overwrite", "--json", *(["--task", self._task()] if self._task() else []), *self._more,
+                "--label", "label", "--test", str(folder / "held.jsonl"), "--out", str(self._model),
+                "--overwrite", "--json", *self._flags(), *self._more,
             ]  # fmt: skip
             with (folder / "out").open("wb") as out, (folder / "log").open("wb") as log:
                 self._process = subprocess.Popen(command, stdout=out, stderr=log, stdin=subprocess.DEVNULL)
@@ -100,10 +99,14 @@ class Training:
     def _running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def _task(self) -> str:
-        if self._session.several:
-            return "multilabel"
-        return "ordinal" if self._session.ordered else ""
+    def _flags(self) -> list[str]:
+        """What `train` must know of the labels; words that were marked are learnt as reasons."""
+        session = self._session
+        task = (
+            ["--task", "multilabel"] if session.several else ["--task", "ordinal"] if session.ordered else []
+        )
+        marked = any(session.marks(row) for row in range(len(session.texts)))
+        return [*task, *(["--reasons", "marks"] if marked else [])]
 
     def _split(self) -> tuple[list[int], list[int]]:
         """The labelled rows to train on, and those held out, of which each class is left to train on."""
@@ -124,11 +127,13 @@ class Training:
     def _write(self, path: Path, rows: list[int]) -> None:
         kind = "labels" if self._session.several else "label"
         kept = KeptColumns(["text"], ["text"], str(path))
-        with write_table(path, "jsonl", [NewColumn("label", kind, "text")], kept, overwrite=True) as writer:
+        new = [NewColumn("label", kind, "text"), NewColumn("marks", "label", "text")]
+        with write_table(path, "jsonl", new, kept, overwrite=True) as writer:
             for row in rows:
                 text, own = self._session.texts[row], _labels(self._session, row)
                 value = list(own) if self._session.several else own[0]
-                writer.append([Row(text, cells={"text": text})], [[value]])
+                marks = json.dumps(self._session.marks(row)) if self._session.marks(row) else ""
+                writer.append([Row(text, cells={"text": text})], [[value], [marks]])
 
     def _before(self, rows: list[int], held: list[int]) -> float | None:
         """The accuracy of the page's model on the held-out labels, had they not been given."""
@@ -163,5 +168,6 @@ def _measured(out: str) -> dict[str, Any] | None:
         found = json.loads(out.strip().splitlines()[-1])
     except (ValueError, IndexError):
         return None
-    dev = found.get("dev") if isinstance(found, dict) else None
-    return dev if isinstance(dev, dict) else None
+    results = found.get("results") if isinstance(found, dict) else None
+    test = results.get("test") if isinstance(results, dict) else None
+    return test if isinstance(test, dict) else None
