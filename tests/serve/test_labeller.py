@@ -239,7 +239,8 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     for row in range(16):
         session.label(row, truth(row))
     monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
-    script = "import json,sys; print('epoch 1', file=sys.stderr); print(json.dumps({'results': {'test': {'accuracy': 0.75}}}))"
+    printed = {"results": {"test": {"accuracy": 0.75}}}
+    script = f"import sys; print('epoch 1', file=sys.stderr); print('{json.dumps(printed)}')"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
     assert post(client, "train") == {
         "status": "idle", "lines": [],

@@ -7,6 +7,7 @@ the last key, and when the server stops.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from .table_saver import TableSaver
 START, BODY, SHEET = "label", "label.html", "label.css.jinja"
 MAX_NAME = 100  # characters of a person's or a class's name
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
+MAX_AHEAD = 100  # texts that people have in hands
 SAMPLE = 8  # texts to check before many are accepted
 
 
@@ -40,6 +42,8 @@ class Labeller:
         self.session, self.posts, self.saver, self.training = session, posts, saver, training
         self.checks = checks
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
+        self._ahead: dict[int, Future[dict[str, Any]]] = {}  # answers about texts that people look at
+        self._pool = ThreadPoolExecutor(1)
 
     def routes(self) -> list[Route]:
         """The page, and what it asks for."""
@@ -112,19 +116,28 @@ class Labeller:
         count = count_of(body, "count", 1, 20)
         self.session.refresh()
         found = self.session.next(how, count, by=self._by(body), holding=holding)
+        for each in found:
+            self._look_ahead(each.row)
         return [{**self._text(each.row), "chosen": each.chosen} for each in found]
 
     def say(self, body: Body) -> dict[str, Any]:
         """Note what a person said; what the model had said before it knew, and the next text."""
         row, by = row_of(body, len(self.session.texts)), self._by(body)
         do = choice_of(body, "do", ("label", "skip", "unsure"))
-        before = self._answer(row) if do == "label" else None
+        ahead = self._ahead.pop(row, None)
+        before = (ahead.result() if ahead else self._answer(row)) if do == "label" else None
         if do == "label":
             self.session.label(row, labels_of(body), spans_of(body), by=by)
         else:
             (self.session.skip if do == "skip" else self.session.unsure)(row, by=by)
         self.saver.touch()
         return {"answer": before, "next": self.next({**body, "holding": None}), **self._classes()}
+
+    def _look_ahead(self, row: int) -> None:
+        """Ask the model while the person thinks: its answer is shown after their key, and must not delay it."""
+        self._ahead[row] = self._pool.submit(self._answer, row)
+        while len(self._ahead) > MAX_AHEAD:
+            del self._ahead[next(iter(self._ahead))]
 
     def undo(self, body: Body) -> dict[str, Any]:
         """Take back the person's last event: what it was, and the texts that it was about."""
@@ -271,6 +284,10 @@ class Labeller:
             raise RequestError(422, "there are no texts from before; start with --seen FILE")
         return self.checks.news()
 
+    def stop_looking(self) -> None:
+        """No more answers ahead."""
+        self._pool.shutdown(cancel_futures=True)
+
     def _by(self, body: Body) -> str | None:
         name = optional_text(body, "by", most=MAX_NAME)
         return name.strip() or None if name else None
@@ -287,6 +304,7 @@ def _page() -> str:
 def close(labeller: Labeller) -> None:
     """When the server has stopped: nothing goes on in the background, and the table is written."""
     labeller.training.stop()
+    labeller.stop_looking()
     labeller.saver.close()
     labeller.session.close()
 
