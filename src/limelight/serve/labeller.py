@@ -134,7 +134,7 @@ class Labeller:
         return {"answer": before, "next": self.next({**body, "holding": None}), **self._classes()}
 
     def _look_ahead(self, row: int) -> None:
-        """Ask the model while the person thinks: its answer is shown after their key, and must not delay it."""
+        """Ask the model while the person thinks: its answer, shown after their key, must not delay it."""
         self._ahead[row] = self._pool.submit(self._answer, row)
         while len(self._ahead) > MAX_AHEAD:
             del self._ahead[next(iter(self._ahead))]

@@ -39,7 +39,7 @@ export class CheckView {
   suspect(each, k) {
     const top = each.words[0]?.[1] ?? 0, button = (key, text, act) => element("button", { type: "button", onclick: () => this.page.guarded(act) }, k === 0 && element("kbd", {}, key), " ", text)
     return element("li", { "data-row": each.row }, element("p", {}, element("bdi", {}, each.text)),
-      element("p", { class: "small" }, "is ", element("bdi", {}, each.label), `, with a chance of ${percent(each.chance)}; ${percent(each.share, 0)} of the texts around it are `, element("bdi", {}, each.around), "; words: ", each.words.map(([word, weight]) => element("span", { class: `word ${colour(weight, top)}` }, word, " "))),
+      element("p", { class: "small" }, "is ", element("bdi", {}, each.label), `, with a chance of ${percent(each.chance)}; ${percent(each.share, 0)} of the texts around it are `, element("bdi", {}, each.around), "; words: ", each.words.flatMap(([word, weight]) => [element("span", { class: `word ${colour(weight, top)}` }, word), " "])),
       element("p", { class: "actions" }, button("↵", ["make it ", element("bdi", {}, each.suggested)], () => this.give(each, each.suggested)), button("k", ["keep ", element("bdi", {}, each.label)], () => this.keep(each))))
   }
 

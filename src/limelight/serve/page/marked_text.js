@@ -3,18 +3,22 @@
 
 import { colour, element, largestOf, withSign } from "./dom.js"
 
+const ALONE = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]/u // scripts without spaces: each character is a word
+
 /** [{start, end, text}] of the words of a text. */
 export function wordsOf(text) {
-  const found = []
-  let at = 0, from = -1
-  const characters = [...text]
-  for (const character of [...characters, " "]) {
-    if (/\s/u.test(character)) {
-      if (from >= 0) found.push({ start: from, end: at, text: characters.slice(from, at).join("") })
-      from = -1
-    } else if (from < 0) from = at
-    at++
+  const found = [], characters = [...text]
+  let from = -1
+  const end = at => {
+    if (from >= 0) found.push({ start: from, end: at, text: characters.slice(from, at).join("") })
+    from = -1
   }
+  characters.forEach((character, at) => {
+    if (/\s/u.test(character) || ALONE.test(character)) end(at)
+    if (!/\s/u.test(character) && from < 0) from = at
+    if (ALONE.test(character)) end(at + 1)
+  })
+  end(characters.length)
   return found
 }
 
