@@ -38,6 +38,7 @@ from limelight.runtime.reader import Reader
 NAMES = {"sst5": ["very negative", "negative", "neutral", "positive", "very positive"]}
 TASKS = ("banking77", "sst5", "tweets", "nlupp")
 EVERY = 25
+GROUPS = 200
 
 
 class Task(NamedTuple):
@@ -174,7 +175,7 @@ def groups(task: Task, seed: int, names: bool, keys: int) -> dict[str, Any]:
     called = session.called  # type: ignore[attr-defined]
     curve, pressed, right, total = {0: accuracy(session, task)}, 0, 0, 0
     while pressed < keys:
-        group = session.next_group()
+        group = session.next_group(GROUPS)
         if group is None:
             break
         label = Counter(task.labels[row] for row in group.examples).most_common(1)[0][0]

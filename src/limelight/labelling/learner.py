@@ -20,7 +20,7 @@ from .vectors import TextVectors
 from .views import Answer, Group, Need, Point, Progress, Word
 
 EXAMPLES = 5
-REFERENCE = 1000  # texts that stand for all others in the estimate
+REFERENCE = 500  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
 OF_GROUP = 3.0  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
@@ -39,7 +39,6 @@ class Learner:
         keys: Sequence[str],
         *,
         several: bool,
-        ordered: bool,
         model: Any = None,
     ) -> None:
         self.vectors, self.order, self.several = vectors, order, several

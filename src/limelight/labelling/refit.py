@@ -28,7 +28,7 @@ SHRINK = 2.0  # texts at the centre that each class starts with
 SMOOTH = 10.0  # of the mean variance: more makes directions count alike
 TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
 USUAL = 0.07  # temperature, as long as there are too few labels to choose
-FEWEST = 5  # labels to choose it by
+FEWEST, JUDGED = 5, 400  # labels to choose it by: at least, and about at most
 OF_DESCRIPTION = 1.0  # texts that the description of a class counts for
 
 
@@ -134,10 +134,11 @@ def fit(
         np.add.at(given, more[0], more[2] * (more[1] - space.centre))
         np.add.at(w, more[0], more[2])
     sums, counts = Y.T @ given, w @ Y  # (classes, size), (classes,)
-    side = _Side(D, given, w, space, sums, counts, prior)
+    alone = more is None
+    side = _Side(D, given, w, alone, space, sums, counts, prior)
     W, b, scores = side.W, side.b, side.without(Y)
     if several:
-        rest = _Side(D, given, w, space, given.sum(axis=0) - sums, w.sum() - counts, None)
+        rest = _Side(D, given, w, alone, space, given.sum(axis=0) - sums, w.sum() - counts, None)
         W, b, scores = W - rest.W, b - rest.b, scores - rest.without(1 - Y)
     temperature = _temperature(scores, Y, several)
     return Fitted(W, b - W @ space.centre, temperature, several, scores / np.float32(temperature))
@@ -147,12 +148,12 @@ class _Side:
     """Means of classes, and the scores of the texts D (n, size) that `given` (n, size) was added for."""
 
     def __init__(
-        self, D: np.ndarray, given: np.ndarray, w: np.ndarray, space: Space, sums: np.ndarray,
+        self, D: np.ndarray, given: np.ndarray, w: np.ndarray, alone: bool, space: Space, sums: np.ndarray,
         counts: np.ndarray, prior: Prior | None,
     ) -> None:  # fmt: skip
         if prior is not None:
             sums, counts = sums + prior[0].astype(np.float32), counts + prior[1].astype(np.float32)
-        self._D, self._given, self._w, self._A = D, given, w, space.A
+        self._D, self._given, self._w, self._A, self._alone = D, given, w, space.A, alone
         self._n = counts + SHRINK
         self.W = sums / self._n[:, None] @ space.A
         self._norms = (self.W * sums).sum(axis=1) * self._n  # (classes,): s' A s
@@ -161,7 +162,8 @@ class _Side:
     def without(self, Y: np.ndarray) -> np.ndarray:
         """(n, classes): scores in which no text counts towards the means of its own classes Y."""
         own = self._given @ self._A  # (n, size)
-        d_s, g_s = (each @ self.W.T * self._n for each in (self._D, self._given))  # d' A s, g' A s
+        d_s = self._D @ self.W.T * self._n  # d' A s
+        g_s = self._w[:, None] * d_s if self._alone else self._given @ self.W.T * self._n  # g' A s
         d_g, g_g = ((each * own).sum(axis=1)[:, None] for each in (self._D, self._given))
         n = self._n - Y * self._w[:, None]
         norms = self._norms - Y * (2 * g_s - g_g)  # of the sums without the text
@@ -169,11 +171,16 @@ class _Side:
 
 
 def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool) -> float:
-    """The one with the least loss on texts left out."""
+    """The one with the least loss on texts left out, of which it falls before and rises after the best."""
     if len(Y) < FEWEST:
         return USUAL
-    losses = [_loss(scores / each, Y, several) for each in TEMPERATURES]
-    return float(TEMPERATURES[int(np.argmin(losses))])
+    some = slice(None, None, max(1, len(Y) // JUDGED))
+    low, high = 0, len(TEMPERATURES) - 1
+    while low < high:
+        middle = (low + high) // 2
+        here, there = (_loss(scores[some] / TEMPERATURES[k], Y[some], several) for k in (middle, middle + 1))
+        low, high = (low, middle) if here <= there else (middle + 1, high)
+    return float(TEMPERATURES[low])
 
 
 def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
