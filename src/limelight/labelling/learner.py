@@ -46,6 +46,7 @@ class Learner:
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
         self._grouping: Grouping | None = None
+        self._norms = np.zeros(0, np.float32)
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
         self.classes: list[str] = []
@@ -73,16 +74,23 @@ class Learner:
             if len(self.rows) or prior[1].any():
                 X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
                 self.fitted = fit(
-                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
-                )
+                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior,
+                    norms=self._norms_of(self.space),
+                )  # fmt: skip
         self._note_history()
+
+    def _norms_of(self, space: Space) -> np.ndarray:
+        """(rows,): the space's norms of the rows, each computed once."""
+        new = self.rows[np.isnan(self._norms[self.rows])]
+        self._norms[new] = space.norms(self.vectors.matrix[new])
+        return self._norms[self.rows]
 
     def _look_around(self) -> bool:
         """Whether so many more texts were read that distances are to be measured again."""
         ready = min(self.vectors.ready, AROUND)
         if ready == self._looked or (ready < 2 * self._looked and ready < min(len(self.order), AROUND)):
             return False
-        self._looked = ready
+        self._looked, self._norms = ready, np.full(len(self.order), np.nan, np.float32)
         self.space = Space.of(self.vectors.matrix[self.order[:ready]])
         self._around = Surroundings(self.vectors.matrix, self.order[:ready])
         return True
