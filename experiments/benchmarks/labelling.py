@@ -38,6 +38,7 @@ from limelight.runtime.reader import Reader
 NAMES = {"sst5": ["very negative", "negative", "neutral", "positive", "very positive"]}
 TASKS = ("banking77", "sst5", "tweets", "nlupp")
 EVERY = 25
+GROUPS = 200
 
 
 class Task(NamedTuple):
@@ -174,7 +175,7 @@ def groups(task: Task, seed: int, names: bool, keys: int) -> dict[str, Any]:
     called = session.called  # type: ignore[attr-defined]
     curve, pressed, right, total = {0: accuracy(session, task)}, 0, 0, 0
     while pressed < keys:
-        group = session.next_group()
+        group = session.next_group(GROUPS)
         if group is None:
             break
         label = Counter(task.labels[row] for row in group.examples).most_common(1)[0][0]
@@ -235,21 +236,22 @@ def speed(texts: int, classes: int, labels: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         session = LabelSession([str(k) for k in range(texts)], reader=Drawn(), background=False,
                                classes=[f"{k}-" for k in range(classes)], journal=Path(folder, "journal"))  # fmt: skip
-        key, refit = [], []
+        key, refit, busy = [], [], []
         (shown,) = session.next()
         for _ in range(labels):
-            began = time.perf_counter()
+            began, work = time.perf_counter(), time.process_time()
             session.label(shown.row, f"{truth[shown.row]}-")
             middle = time.perf_counter()
             session._refit()
             refit.append(time.perf_counter() - middle)
             (shown,) = session.next()
             key.append(time.perf_counter() - began)
+            busy.append(time.process_time() - work)
         began = time.perf_counter()
         session.progress()
         progress = time.perf_counter() - began
     ms = {name: [round(1000 * float(np.quantile(each[-500:], q)), 1) for q in (0.5, 0.95)]
-          for name, each in (("key to next", key), ("refit", refit))}  # fmt: skip
+          for name, each in (("key to next", key), ("its processor time", busy), ("refit", refit))}  # fmt: skip
     return {"texts": texts, "classes": classes, "labels": labels, **ms, "progress": round(1000 * progress, 1)}
 
 

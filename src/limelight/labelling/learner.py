@@ -20,10 +20,12 @@ from .vectors import TextVectors
 from .views import Answer, Group, Need, Point, Progress, Word
 
 EXAMPLES = 5
-REFERENCE = 1000  # texts that stand for all others in the estimate
+REFERENCE = 500  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
 OF_GROUP = 3.0  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
+OF_MODEL = 10.0  # texts of each class, at most, that a model to start from counts for
+OF_MODEL_TEXTS = 500  # that it is asked about
 OF_MARKS = 0.5  # texts that marked words count for
 
 
@@ -37,14 +39,14 @@ class Learner:
         keys: Sequence[str],
         *,
         several: bool,
-        ordered: bool,
         model: Any = None,
     ) -> None:
-        self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
+        self.vectors, self.order, self.several = vectors, order, several
         self.is_stale = True
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
         self._grouping: Grouping | None = None
+        self._norms = np.zeros(0, np.float32)
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
         self.classes: list[str] = []
@@ -53,6 +55,7 @@ class Learner:
         self.fitted: Fitted | None = None
         self.history: list[Point] = []
         self._last_prior: Prior | None = None
+        self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
         self.spoken = np.zeros(len(order), bool)
 
@@ -67,20 +70,27 @@ class Learner:
         self._collect(state, numbers)
         self.fitted = None
         if self.space is not None and self.classes:
-            prior = self._last_prior = self._prior(state)
+            prior = self._last_prior = self._prior(state, texts)
             if len(self.rows) or prior[1].any():
                 X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
                 self.fitted = fit(
-                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
-                )
+                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior,
+                    norms=self._norms_of(self.space),
+                )  # fmt: skip
         self._note_history()
+
+    def _norms_of(self, space: Space) -> np.ndarray:
+        """(rows,): the space's norms of the rows, each computed once."""
+        new = self.rows[np.isnan(self._norms[self.rows])]
+        self._norms[new] = space.norms(self.vectors.matrix[new])
+        return self._norms[self.rows]
 
     def _look_around(self) -> bool:
         """Whether so many more texts were read that distances are to be measured again."""
         ready = min(self.vectors.ready, AROUND)
         if ready == self._looked or (ready < 2 * self._looked and ready < min(len(self.order), AROUND)):
             return False
-        self._looked = ready
+        self._looked, self._norms = ready, np.full(len(self.order), np.nan, np.float32)
         self.space = Space.of(self.vectors.matrix[self.order[:ready]])
         self._around = Surroundings(self.vectors.matrix, self.order[:ready])
         return True
@@ -107,15 +117,33 @@ class Learner:
         ended = np.flatnonzero(~self.spoken[self.order])
         self.drawn = np.isin(self.rows, self.order[: ended[0] if len(ended) else None])
 
-    def _prior(self, state: State) -> Prior:
-        """What the descriptions of the classes say, or their names."""
+    def _prior(self, state: State, texts: Sequence[str]) -> Prior:
+        """What the descriptions of the classes say, or their names, and what the model says."""
+        assert self.space is not None
         vectors = np.zeros((len(self.classes), self.vectors.matrix.shape[1]), np.float32)
         sentences = [state.descriptions.get(name) or readable(name) for name in self.classes]
         for k, sentence in enumerate(sentences):
             if sentence:
                 vectors[k] = self._vector(sentence)
-        assert self.space is not None
-        return describe(vectors, self.space.centre)
+        sums, counts = describe(vectors, self.space.centre)
+        for name, (total, count) in self._taught(texts).items():
+            if name in self.classes:
+                k = self.classes.index(name)
+                sums[k], counts[k] = sums[k] + total, counts[k] + count
+        return sums, counts
+
+    def _taught(self, texts: Sequence[str]) -> dict[str, Prior]:
+        """For each class of the model the sum of the vectors that it gives to it, and what it counts for."""
+        if self._model is None or self.space is None:
+            return {}
+        rows = self.order[: min(self.vectors.ready, OF_MODEL_TEXTS)]
+        if len(rows) > self._asked:
+            self._asked, self._says = len(rows), self._model.predict_proba([texts[row] for row in rows])
+        P, D = self._says, self.vectors.matrix[self.order[: self._asked]] - self.space.centre
+        total = np.maximum(P.sum(axis=0), 1e-9)
+        counts = np.minimum(total, OF_MODEL)
+        sums = (P.T @ D) * (counts / total)[:, None]
+        return {str(name): (sums[k], counts[k]) for k, name in enumerate(self._model.labels)}
 
     def _marked(self, state: State, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float] | None:
         """The marked words of texts, as further texts of the same label (text/reasons.py)."""
@@ -281,10 +309,11 @@ class Learner:
         by_class = dict(zip(self.classes, self.Y.sum(axis=0).astype(int).tolist(), strict=True))
         found = self._estimate()
         gain, drawn = self._gain() if found else None, int(self.drawn.sum())
+        accuracy, low, high = found or (None, None, None)
+        stop, advice = advise(found, gain, drawn)
         return Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready, by_class,
-            *(found or (None, None, None)), drawn, list(self.history), self._needs(), gain,
-            *advise(found, gain, drawn),
+            accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop, advice,
         )  # fmt: skip
 
     def _needs(self) -> list[Need]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from .state import Labels, Said
@@ -20,7 +20,7 @@ def measure_agreement(
     ]
     units = [unit for unit in units if len(unit) > 1]
     people = tuple(sorted({person for unit in units for person in unit}))
-    order = {(name,): k for k, name in enumerate(classes)} if ordered else None
+    order: dict[Labels, int] | None = {(name,): k for k, name in enumerate(classes)} if ordered else None
     pairs = {}
     for pair in combinations(people, 2):
         both = [(unit[pair[0]], unit[pair[1]]) for unit in units if pair[0] in unit and pair[1] in unit]
@@ -63,7 +63,7 @@ def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None 
     return None if expected == 0 else 1 - observed / expected
 
 
-def _rank_distance(values: Counter[Labels], order: Mapping[Labels, int]):  # type: ignore[no-untyped-def]
+def _rank_distance(values: Counter[Labels], order: Mapping[Labels, int]) -> Callable[[Labels, Labels], float]:
     """The ordinal distance of Krippendorff: the square of the ratings between two ranks."""
     ranked = sorted(values, key=lambda each: order.get(each, len(order)))
     before, total = {}, 0.0

@@ -20,6 +20,7 @@ all the rest stays. The temperature that turns scores into probabilities is chos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ SHRINK = 2.0  # texts at the centre that each class starts with
 SMOOTH = 10.0  # of the mean variance: more makes directions count alike
 TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
 USUAL = 0.07  # temperature, as long as there are too few labels to choose
-FEWEST = 5  # labels to choose it by
+FEWEST, JUDGED = 5, 400  # labels to choose it by: at least, and about at most
 OF_DESCRIPTION = 1.0  # texts that the description of a class counts for
 
 
@@ -38,6 +39,11 @@ class Space:
 
     centre: np.ndarray
     A: np.ndarray
+
+    def norms(self, X: np.ndarray) -> np.ndarray:
+        """(n,): d' A d of each vector's distance d from the centre."""
+        D = X - self.centre
+        return np.asarray(((D @ self.A) * D).sum(axis=1))
 
     @classmethod
     def of(cls, X: np.ndarray) -> Space:
@@ -120,12 +126,14 @@ def fit(
     weights: np.ndarray | None = None,
     more: tuple[np.ndarray, np.ndarray, float] | None = None,
     prior: Prior | None = None,
+    norms: np.ndarray | None = None,
 ) -> Fitted:
     """Fit vectors X (n, size) with labels Y (n, classes), 1 for the classes of a text and 0 for others.
 
     `weights` (n,) says what each text counts. `more` has further vectors of some texts, such as of their
     marked words: the numbers of the texts (m,), the vectors (m, size), and what each counts. The `prior` has
-    sums (classes, size) of vectors minus the centre, and how many texts each stands for (classes,).
+    sums (classes, size) of vectors minus the centre, and how many texts each stands for (classes,). `norms`
+    has those of the space (n,), for a caller who keeps them: they are half of the work.
     """
     D, Y = (X - space.centre).astype(np.float32), Y.astype(np.float32)
     w = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
@@ -134,46 +142,70 @@ def fit(
         np.add.at(given, more[0], more[2] * (more[1] - space.centre))
         np.add.at(w, more[0], more[2])
     sums, counts = Y.T @ given, w @ Y  # (classes, size), (classes,)
-    side = _Side(D, given, w, space, sums, counts, prior)
+    if more is None:  # the text alone
+        q = space.norms(X) if norms is None else norms
+        own = _Own(w, q * w, q * w**2, None)
+    else:
+        A_given = given @ space.A
+        own = _Own(w, (D * A_given).sum(axis=1), (given * A_given).sum(axis=1), given)
+    side = _Side(D, own, space, sums, counts, prior)
     W, b, scores = side.W, side.b, side.without(Y)
     if several:
-        rest = _Side(D, given, w, space, given.sum(axis=0) - sums, w.sum() - counts, None)
+        rest = _Side(D, own, space, given.sum(axis=0) - sums, w.sum() - counts, None)
         W, b, scores = W - rest.W, b - rest.b, scores - rest.without(1 - Y)
     temperature = _temperature(scores, Y, several)
     return Fitted(W, b - W @ space.centre, temperature, several, scores / np.float32(temperature))
 
 
+class _Own(NamedTuple):
+    """What each text d adds to a class: how much it counts, d' A g, g' A g, and g, unless that is w d."""
+
+    w: np.ndarray
+    d_g: np.ndarray
+    g_g: np.ndarray
+    given: np.ndarray | None
+
+
 class _Side:
-    """Means of classes, and the scores of the texts D (n, size) that `given` (n, size) was added for."""
+    """Means of classes, from sums and counts, and the scores of the texts D (n, size) in them."""
 
     def __init__(
-        self, D: np.ndarray, given: np.ndarray, w: np.ndarray, space: Space, sums: np.ndarray,
-        counts: np.ndarray, prior: Prior | None,
-    ) -> None:  # fmt: skip
+        self,
+        D: np.ndarray,
+        own: _Own,
+        space: Space,
+        sums: np.ndarray,
+        counts: np.ndarray,
+        prior: Prior | None,
+    ) -> None:
         if prior is not None:
             sums, counts = sums + prior[0].astype(np.float32), counts + prior[1].astype(np.float32)
-        self._D, self._given, self._w, self._A = D, given, w, space.A
-        self._n = counts + SHRINK
+        self._D, self._own, self._n = D, own, counts + SHRINK
         self.W = sums / self._n[:, None] @ space.A
         self._norms = (self.W * sums).sum(axis=1) * self._n  # (classes,): s' A s
         self.b = -0.5 * self._norms / self._n**2
 
     def without(self, Y: np.ndarray) -> np.ndarray:
         """(n, classes): scores in which no text counts towards the means of its own classes Y."""
-        own = self._given @ self._A  # (n, size)
-        d_s, g_s = (each @ self.W.T * self._n for each in (self._D, self._given))  # d' A s, g' A s
-        d_g, g_g = ((each * own).sum(axis=1)[:, None] for each in (self._D, self._given))
-        n = self._n - Y * self._w[:, None]
+        w, d_g, g_g, given = (each if each is None or each.ndim > 1 else each[:, None] for each in self._own)
+        d_s = self._D @ self.W.T * self._n  # d' A s
+        g_s = w * d_s if given is None else given @ self.W.T * self._n
+        n = self._n - Y * w
         norms = self._norms - Y * (2 * g_s - g_g)  # of the sums without the text
         return np.asarray((d_s - Y * d_g) / n - 0.5 * norms / n**2)
 
 
 def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool) -> float:
-    """The one with the least loss on texts left out."""
+    """The one with the least loss on texts left out, of which it falls before and rises after the best."""
     if len(Y) < FEWEST:
         return USUAL
-    losses = [_loss(scores / each, Y, several) for each in TEMPERATURES]
-    return float(TEMPERATURES[int(np.argmin(losses))])
+    some = slice(None, None, max(1, len(Y) // JUDGED))
+    low, high = 0, len(TEMPERATURES) - 1
+    while low < high:
+        middle = (low + high) // 2
+        here, there = (_loss(scores[some] / TEMPERATURES[k], Y[some], several) for k in (middle, middle + 1))
+        low, high = (low, middle) if here <= there else (middle + 1, high)
+    return float(TEMPERATURES[low])
 
 
 def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .journal import Event
@@ -11,7 +11,7 @@ from .journal import Event
 Labels = tuple[str, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Said:
     """What one person said about one text; `labels` is None where they skipped it or were unsure."""
 
@@ -124,7 +124,7 @@ class State:
                     dict.fromkeys(each for name in said.labels for each in (new if name == old else (name,)))
                 )
                 if kept:
-                    said.labels = kept
+                    by[person] = replace(said, labels=kept)
                 else:
                     del by[person]
             if not by:
