@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag, conflict
 from ._shared import add_shared, check_least, open_data, print_result, table
@@ -72,7 +72,7 @@ def _fix(args: argparse.Namespace) -> None:
 
 
 def _format(found: Health) -> str:
-    counts = {
+    counts: dict[str, list[Any]] = {
         "suspected wrong labels": found.suspects,
         "near duplicates with different labels": found.duplicates,
         "pairs of classes hardly told apart": found.confused,

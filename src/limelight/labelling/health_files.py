@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError
-from ..explain.pages import render_page
+from ..explain.render import render_page
 from ..storage.files import atomic_file, check_output_file
 from ..tables.cells import KeptColumns
 from ..tables.columns import Columns

@@ -76,7 +76,7 @@ def left_out_probabilities(
     by_class = _by_class(X, y, classes, split_folds(y, seed))
     around = np.log(_around(y, classes, near))
     pools = (softmax(a * by_class + b * around) for a in OF_CLASSES for b in OF_NEAR)
-    return min(pools, key=lambda P: _brier(P, y))
+    return np.asarray(min(pools, key=lambda P: _brier(P, y)))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -117,7 +117,8 @@ class Training:
                 f"{len(with_label)} labels are too few to train on; give at least {LEAST}", code="few-labels"
             )
         seen: dict[tuple[str, ...], int] = {}
-        rows, held = [], []
+        rows: list[int] = []
+        held: list[int] = []
         for row in with_label:
             own = _labels(session, row)
             seen[own] = seen.get(own, 0) + 1

@@ -203,7 +203,7 @@ class Labeller:
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, and a sample of them to check."""
-        conditions = {
+        conditions: dict[str, Any] = {
             "words": optional_text(body, "words"), "regex": optional_text(body, "regex"),
             "similar_to": self._similar_to(body), "above": share(body, "above"),
             "label": optional_text(body, "label", most=MAX_NAME),
