@@ -187,6 +187,21 @@ def test_a_search_labels_many_and_is_undone(tmp_path):
         page.wait_for_function("() => document.querySelector('.problem').textContent.includes('one class')")
 
 
+def test_a_rectangle_on_the_map_becomes_a_class_with_one_key(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        page.locator("[data-view=map]").click()
+        box = page.locator(".map").bounding_box()
+        page.mouse.move(box["x"] + 2, box["y"] + 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2, steps=3)
+        page.mouse.up()
+        page.locator(".selected").wait_for()
+        page.keyboard.press("c")
+        status(page, "8 texts are now")
+        labelled = [row for row in range(16) if session.said(row)]
+        assert labelled in (list(range(8)), list(range(8, 16)))
+
+
 def test_several_labels_are_chosen_and_confirmed(tmp_path):
     with labelling(tmp_path, classes=["food", "room"], several=True) as (page, session):
         row = row_of(page)
@@ -285,7 +300,7 @@ def test_without_the_token_the_page_asks_for_it(tmp_path):
 @pytest.mark.parametrize("wide", [390, 2000])
 def test_nothing_is_wider_than_the_window(tmp_path, wide):
     with labelling(tmp_path, wide=wide, classes=["a very long name of a class " * 3, "b"]) as (page, _):
-        for view in ("label", "groups", "many", "classes", "check", "people", "train"):
+        for view in ("label", "groups", "map", "many", "classes", "check", "people", "train"):
             page.locator(f"[data-view={view}]").click()
             page.locator(f"[data-view={view}][aria-pressed=true]").wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= wide, view

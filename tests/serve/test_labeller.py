@@ -102,6 +102,18 @@ def test_groups_cover_every_text_and_one_becomes_a_class(made):
     assert post(client, "undo")["count"] == len(rows)
 
 
+def test_a_map_tells_the_topics_apart_and_a_selection_has_words(made):
+    _, client = made
+    post(client, "say", row=0, label="food")
+    found = post(client, "map")
+    assert (found["rows"], found["labels"][:2]) == (list(range(16)), ["food", None])
+    x = [place[0] for place in found["places"]]
+    assert max(x[:8]) < min(x[8:]) or min(x[:8]) > max(x[8:])
+    chosen = post(client, "select", rows=[9, 10, 11])
+    assert {"broke", "our", "today"} & set(chosen["words"])
+    assert {each["row"] for each in chosen["sample"]} == {9, 10, 11}
+
+
 def test_a_search_and_what_the_model_is_sure_of(made):
     _, client = made
     assert post(client, "find", words="soup")["rows"] == [0]

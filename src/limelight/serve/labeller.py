@@ -12,13 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from ..labelling.groups import distinguishing_words
 from ..labelling.session import LabelSession
 from .bodies import Body, share
 from .bundle import policy, render_page
+from .explored import SAMPLED_TEXTS, Plane
 from .label_bodies import choice_of, count_of, labels_of, optional_text, row_of, rows_of, spans_of, text_of
 from .label_checks import LabelChecks
 from .label_training import Training
@@ -51,6 +54,7 @@ class Labeller:
             "about": self.about, "next": self.next, "say": self.say, "undo": self.undo, "note": self.note,
             "mark": self.mark, "answer": self.answer, "progress": self.progress, "classes": self.classes,
             "groups": self.groups, "find": self.find, "accept": self.accept, "texts": self.texts,
+            "map": self.map, "select": self.select,
             "people": self.people, "settle": self.settle, "save": self.save,
         }  # fmt: skip
         found = [Route("/", self.page)]
@@ -200,6 +204,29 @@ class Labeller:
             for each in found
         ]  # fmt: skip
         return {"groups": shown, "read": self.session.vectors.ready, "of": len(self.session.texts)}
+
+    def map(self, body: Body) -> dict[str, Any]:
+        """Where the texts that were read are on a map, and their labels."""
+        vectors = self.session.vectors
+        rows = np.flatnonzero(vectors.is_read)
+        if not len(rows):
+            return {"rows": [], "places": [], "labels": []}
+        some = rows[np.linspace(0, len(rows) - 1, min(SAMPLED_TEXTS, len(rows))).round().astype(int)]
+        places = np.zeros((len(rows), 2))
+        found = Plane.fit(vectors.matrix[some]).project(vectors.matrix[rows])[:, :2]
+        places[:, : found.shape[1]] = found
+        said = [self.session.said(row) for row in rows.tolist()]
+        labels = [each.labels[0] if each and each.labels else None for each in said]
+        return {"rows": rows.tolist(), "places": places.round(3).tolist(), "labels": labels}
+
+    def select(self, body: Body) -> dict[str, Any]:
+        """A sample of some texts, and the words that distinguish them from the others."""
+        rows = rows_of(body, len(self.session.texts))
+        own = np.zeros(len(self.session.texts), int)
+        own[rows] = 1
+        words = distinguishing_words(self.session.texts, own, 2)[1]
+        sample = self.session.sample(rows, SAMPLE)
+        return {"words": words, "sample": [self._text(row) for row in sample]}
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, and a sample of them to check."""

@@ -7,6 +7,7 @@ import { ClassesView } from "./label_classes.js"
 import { GroupsView } from "./label_groups.js"
 import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
 import { LoopView } from "./label_loop.js"
+import { LabelMap } from "./label_map.js"
 import { ManyView } from "./label_many.js"
 import { NewsView } from "./label_news.js"
 import { PeopleView } from "./label_people.js"
@@ -16,14 +17,14 @@ import { ask } from "./server.js"
 
 const NAME = "limelight labels by" // kept in the browser
 const READING = 1000 // ms between two looks while the texts are read
-const TITLES = { label: "Label", groups: "Groups", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
+const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
 
 export class Labelling {
   constructor(root, about) {
     Object.assign(this, { parts: partsOf(root), several: about.several, about })
     this.by = sessionStorage.getItem(NAME) ?? about.by
     this.setClasses(about)
-    this.views = { label: new LoopView(this), groups: new GroupsView(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
+    this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
     this.introduce()
     document.addEventListener("keydown", event => this.key(event))
     const asked = parseAddress(location.hash).get("view")
@@ -114,6 +115,15 @@ export class Labelling {
       await this.readProgress()
       if (this.name === "label" && found.count === 1) this.views.label.back(found.texts[0])
       else await this.view.show()
+    })
+  }
+
+  /** Label this text next. */
+  goTo(row) {
+    return this.guarded(async () => {
+      const [text] = await this.ask("texts", { rows: [row] })
+      this.views.label.back(text)
+      await this.open("label")
     })
   }
 
