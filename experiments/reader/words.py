@@ -35,12 +35,12 @@ EVERY = 4  # passage
 
 
 def count(path: Path) -> Counter[str]:
-    split = Tokenizer.from_words([]).split
+    words = Tokenizer.from_words([]).words
     counts: Counter[str] = Counter()
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for i, line in enumerate(file):
             if i % EVERY == 0 or not path.name.startswith("passages-"):
-                counts.update(word.lower() for word in split(line.rstrip("\n")))
+                counts.update(words(line.rstrip("\n")))
     return counts
 
 
