@@ -521,7 +521,10 @@ def _rows(inputs: Inputs, package: str, name: str, query: str) -> Iterator[tuple
 
 def gene_ontology(inputs: Inputs) -> Iterator[str]:
     for term, definition in _rows(
-        inputs, "r-bioc-go.db", "GO.sqlite", "select term, definition from go_term"
+        inputs,
+        "r-bioc-go.db",
+        "GO.sqlite",
+        "select term, definition from go_term where definition is not null",
     ):
         yield Fragment(term)
         yield f"{term}: {definition}" if len(definition) < 120 else definition
