@@ -36,6 +36,7 @@ from limelight.labelling.vectors import VectorCache
 from limelight.runtime.reader import Reader
 
 NAMES = {"sst5": ["very negative", "negative", "neutral", "positive", "very positive"]}
+Columns = tuple[list[str], list[Any], list[str], list[Any]]  # texts and labels, of the table and of the test
 TASKS = ("banking77", "sst5", "tweets", "nlupp")
 EVERY = 25
 GROUPS = 170
@@ -80,20 +81,21 @@ def load(data: Path, name: str, reader: KeptReader) -> Task:
     return Task(texts, labels, reader.encode(texts2), truth, reader)
 
 
-def splits(data: Path, name: str) -> tuple[list[str], list[Any], list[str], list[Any]]:
+def splits(data: Path, name: str) -> Columns:
     tables = [pq.read_table(data / name / f"{part}.parquet") for part in ("train", "test")]
     return tuple(table[column].to_pylist() for table in tables for column in ("text", "label"))  # type: ignore[return-value]
 
 
-def tweets(data: Path, name: str) -> tuple[list[str], list[Any], list[str], list[Any]]:
+def tweets(data: Path, name: str) -> Columns:
     rows = pq.read_table(data / "tweets/pan15.parquet").to_pylist()
     authors = sorted({row["author"] for row in rows})
     np.random.default_rng(0).shuffle(authors)
     return parted(rows, set(authors[:30]), "author", "age_group")
 
 
-def nlupp(data: Path, name: str) -> tuple[list[str], list[Any], list[str], list[Any]]:
-    rows = [json.loads(line) for part in ("banking", "hotels") for line in open(data / f"nlupp/{part}.jsonl")]
+def nlupp(data: Path, name: str) -> Columns:
+    files = [(data / f"nlupp/{part}.jsonl").read_text() for part in ("banking", "hotels")]
+    rows = [json.loads(line) for file in files for line in file.splitlines()]
     rows = [{**row, "label": row["labels"][0]} for row in rows if len(row["labels"]) == 1]
     often = Counter(row["label"] for row in rows)
     rows = [row for row in rows if often[row["label"]] >= 5]
@@ -101,9 +103,9 @@ def nlupp(data: Path, name: str) -> tuple[list[str], list[Any], list[str], list[
     return parted([{**row, "n": k} for k, row in enumerate(rows)], third, "n", "label")
 
 
-def parted(rows: list[dict[str, Any]], test: set[Any], by: str, label: str) -> Any:
+def parted(rows: list[dict[str, Any]], test: set[Any], by: str, label: str) -> Columns:
     train = [row for row in rows if row[by] not in test], [row for row in rows if row[by] in test]
-    return tuple([row[column] for row in part] for part in train for column in ("text", label))
+    return tuple([row[column] for row in part] for part in train for column in ("text", label))  # type: ignore[return-value]
 
 
 # ---------------------------------------------------------------- one labelling

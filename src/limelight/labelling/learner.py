@@ -180,7 +180,8 @@ class Learner:
 
     def _gain(self) -> float | None:
         """What the next labels are expected to add: what the second half has added."""
-        assert self.fitted is not None and self.space is not None
+        assert self.fitted is not None
+        assert self.space is not None
         half = len(self.rows) // 2
         if self.drawn.sum() < LEAST:
             return None
