@@ -9,7 +9,7 @@
 
 DATA holds banking77, sst5, tweets, nlupp and rationales. Vectors are kept in --cache. Of tweets the label is the
 age group, and the test set has other authors; of NLU++ only texts with one label, of labels that five texts
-have. Accuracy is that of the refitted model on the test set (of tables without one, a third of the rows).
+have. Accuracy is that of the refitted model on the test set (of NLU++, a fifth of the rows).
 """
 
 from __future__ import annotations
