@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from evaluate import sts, swap_letters
+from evaluate import ndcg, sts, swap_letters
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -46,6 +46,7 @@ from limelight.training.vector_objective import PretrainData, VectorObjective, d
 
 TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
 LONGEST = 192  # words
+CHUNK = 20_000  # texts that a process splits at a time
 RAREST, MOST_WORDS = 3, 600_000  # words of the texts that can be told apart
 COMMON = 10_000  # words of this rank and above are known only if they are not made of known words
 MARKS = re.compile(r"[\W_]+")
@@ -73,11 +74,11 @@ def read_pairs(path: Path) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(english for english, _ in rows)), rows  # type: ignore[return-value]
 
 
-def count_words(path: Path) -> tuple[str, Counter[str]]:
+def count_words(kind: str, texts: list[str]) -> tuple[str, Counter[str]]:
     split, counts = Tokenizer.from_words([]).words, Counter[str]()
-    for text in read_texts(path):
+    for text in texts:
         counts.update(split(text))
-    return path.name.split("-")[1], counts
+    return kind, counts
 
 
 def choose_vocabulary(counted: list[tuple[str, Counter[str]]]) -> list[str]:
@@ -95,8 +96,8 @@ def choose_vocabulary(counted: list[tuple[str, Counter[str]]]) -> list[str]:
             score[word] += number / sizes[kind] ** 0.5
     words = sorted((w for w, n in total.items() if n >= RAREST), key=lambda w: (-score[w], w))[:MOST_WORDS]
     common = set(words[:COMMON])
-    later = [word for word in words[COMMON:] if _is_made_of(word, common)]
-    return [word for word in words if word not in set(later)] + later
+    later = {word for word in words[COMMON:] if _is_made_of(word, common)}
+    return sorted(words, key=later.__contains__)
 
 
 def _is_made_of(word: str, known: set[str]) -> bool:
@@ -110,35 +111,31 @@ def encode_texts(tokenizer: Path, texts: list[str]) -> tuple[np.ndarray, np.ndar
     return truncate(*Tokenizer.load(tokenizer).encode(texts), LONGEST)
 
 
-def encode_file(tokenizer: Path, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    return encode_texts(tokenizer, read_texts(path))
-
-
 def prepare(arguments: argparse.Namespace) -> None:
     """Choose the words, and encode the texts in the order of --files, then the pairs."""
     work, words = arguments.work, arguments.work / "tokenizer.json"
     work.mkdir(parents=True, exist_ok=True)
     english, pairs = read_pairs(arguments.pairs) if arguments.pairs else ([], [])
-    others = [english, [other for _, other in pairs]]
-    chunks = [part[k : k + 50_000] for part in others for k in range(0, len(part), 50_000)]
-    if arguments.pairs:  # the teacher reads these
+    if pairs:  # the teacher reads these
         (work / "english.txt").write_text("\n".join(english) + "\n")
     with get_context("spawn").Pool(min(16, os.cpu_count() or 1)) as pool:
-        counted = pool.map(count_words, arguments.files, 1)
-        counted += pool.map(_count_pairs, chunks, 1)
-        Tokenizer.from_words(choose_vocabulary(counted)).save(words)
-        parts = pool.map(partial(encode_file, words), arguments.files, 1)
-        more = pool.map(partial(encode_texts, words), chunks, 1)
-    rows, start, chosen = [], 0, []
-    for path, part in zip(arguments.files, parts, strict=True):
-        times = TIMES.get(path.name.split("-")[1], 1)
-        rows += [np.arange(start, start + len(part[1]))] * times
-        chosen += [part] * times
-        start += len(part[1])
-    if pairs:
-        places = {text: start + k for k, text in enumerate(english)}
-        rows += [np.arange(start, start + len(english)), np.array([places[text] for text, _ in pairs])]
-        chosen += more
+        parts = list(zip(arguments.files, pool.map(read_texts, arguments.files, 1), strict=True))
+        kinds = [(path.name.split("-")[1], texts) for path, texts in parts]
+        kinds += [("pairs", english), ("pairs", [other for _, other in pairs])]
+        chunks = [(kind, texts[k : k + CHUNK]) for kind, texts in kinds for k in range(0, len(texts), CHUNK)]
+        Tokenizer.from_words(choose_vocabulary(pool.starmap(count_words, chunks, 1))).save(words)
+        encoded = pool.map(partial(encode_texts, words), [texts for _, texts in chunks], 1)
+    rows, chosen, start, at = [], [], 0, 0
+    for kind, texts in kinds:
+        if not texts:
+            continue
+        count, times = -(-len(texts) // CHUNK), TIMES.get(kind, 1)
+        rows += [np.arange(start, start + len(texts))] * times
+        chosen += encoded[at : at + count] * times
+        start, at = start + len(texts), at + count
+    if pairs:  # the other side has the vector of the English one
+        places = {text: start - len(pairs) - len(english) + k for k, text in enumerate(english)}
+        rows[-1] = np.array([places[text] for text, _ in pairs])
     np.save(work / "rows.npy", np.concatenate(rows))
     ids, lengths = (np.concatenate([part[k] for part in chosen]) for k in (0, 1))
     tokenizer = Tokenizer.load(words)
@@ -149,13 +146,6 @@ def prepare(arguments: argparse.Namespace) -> None:
     splits = {"train": Split(ids, lengths), "dev": Split(*dev)}
     Dataset(tokenizer, (), splits, None, {}).save(work / "data", overwrite=True)
     print(f"{len(lengths):,} texts, {len(ids):,} words, {len(tokenizer):,} different", flush=True)
-
-
-def _count_pairs(texts: list[str]) -> tuple[str, Counter[str]]:
-    split, counts = Tokenizer.from_words([]).words, Counter[str]()
-    for text in texts:
-        counts.update(split(text))
-    return "pairs", counts
 
 
 def load_data(arguments: argparse.Namespace, recipe: ReaderRecipe) -> PretrainData:
@@ -258,12 +248,6 @@ class Texts:
         some = Split(*_some(self.split, *spans["first"]))
         rows = describe_rows(network, some, self.spelled, self.tokenizer.vocabulary)
         return {**result, "overlap": round(rows["overlap"], 4)}
-
-
-def ndcg(found: list[int], relevant: set[int]) -> float:
-    """At 10."""
-    gains = 1 / np.log2(np.arange(2, 12))
-    return float(gains[[doc in relevant for doc in found]].sum() / gains[: min(10, len(relevant))].sum())
 
 
 def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 
 import pytest
@@ -76,3 +77,21 @@ def test_keys_stay_when_the_table_is_sorted(texts, random):
     order = list(range(len(texts)))
     random.shuffle(order)
     assert sorted(text_keys([texts[k] for k in order])) == sorted(keys)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_kill_while_writing_loses_at_most_that_line(tmp_path, call):
+    path = tmp_path / "journal"
+    first = Journal(path).append("skip", by="ann", rows=["a.0"])
+    pid = os.fork()
+    if pid == 0:
+        setattr(os, call, lambda *given: os.kill(os.getpid(), signal.SIGKILL))
+        Journal(path).append("skip", by="ann", rows=["b.0"])
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    journal = Journal(path)
+    assert journal.events[0] == first
+    assert len(journal.events) == (1 if call == "write" else 2)
+    last = journal.append("skip", by="ann", rows=["c.0"])
+    assert Journal(path).events[-1] == last

@@ -72,7 +72,7 @@ def expected_gain(now: np.ndarray, before: np.ndarray, labels: int, more: int = 
     `now` and `before` (n,) say which texts of the sample are right with all labels, and with the first half.
 
     >>> round(expected_gain(np.array([1.0, 1, 1, 0] * 5), np.array([1.0, 1, 0, 0] * 5), labels=50), 4)
-    0.2273
+    0.2727
     """
     n = len(now)
     if n < LEAST:

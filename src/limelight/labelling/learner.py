@@ -22,7 +22,8 @@ from .views import Answer, Group, Need, Point, Progress, Word
 EXAMPLES = 5
 REFERENCE = 500  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
-OF_GROUP = 3.0  # texts that all those accepted at once count for: they are alike, and some are wrong
+CORE = 0.3  # of a group: its texts nearest to the centre
+OF_GROUP = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
 OF_MODEL = 10.0  # texts of each class, at most, that a model to start from counts for
 OF_MODEL_TEXTS = 500  # that it is asked about
@@ -179,7 +180,8 @@ class Learner:
 
     def _gain(self) -> float | None:
         """What the next labels are expected to add: what the second half has added."""
-        assert self.fitted is not None and self.space is not None
+        assert self.fitted is not None
+        assert self.space is not None
         half = len(self.rows) // 2
         if self.drawn.sum() < LEAST:
             return None
@@ -227,7 +229,8 @@ class Learner:
         for members, words in zip(self._grouping.members, self._grouping.words, strict=True):
             given = Counter(name for row in members for name in labels.get(row, ()))
             rows = [row for row in members if is_open[row]]
-            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES]))
+            core = rows[: max(EXAMPLES, int(CORE * len(rows)))]
+            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES], core))
         found.sort(key=lambda each: -len(each.rows))
         return [each._replace(number=number) for number, each in enumerate(found)]
 

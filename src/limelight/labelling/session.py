@@ -37,7 +37,7 @@ class LabelSession:
     """Label texts with a model that learns along.
 
     >>> session = LabelSession(["good soup", "bad soup", "good room"], classes=["good", "bad"], reader=None)
-    >>> first = session.next()
+    >>> (first,) = session.next()
     >>> _ = session.label(first.row, "good" if "good" in first.text else "bad")
     >>> session.progress().labelled
     1

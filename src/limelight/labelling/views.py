@@ -45,7 +45,8 @@ class Group(NamedTuple):
     words: tuple[str, ...]
     rows: list[int]  # without a label so far
     labelled: dict[str, int]  # how many of its texts have each label
-    examples: list[int]  # rows to show: near the centre, and different from each other
+    examples: list[int]  # rows to show: those nearest to the centre, with or without a label
+    core: list[int]  # the first of `rows`, which are more alike than all: accept these rather than all
 
 
 class Need(NamedTuple):

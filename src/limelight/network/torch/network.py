@@ -120,7 +120,8 @@ class Network(nn.Module):
         buckets = spelled.buckets
         grams = table.index_select(0, buckets.flatten()).view(*buckets.shape, S.shape[2])
         own = _mean(grams, buckets) + _mean(self._known(spelled.stems), spelled.stems)
-        return S.flatten(0, 1).index_add(0, spelled.places, own).view_as(S)
+        S = S.flatten(0, 1).index_add(0, spelled.places, own).view_as(S)
+        return S.to(self.vector.W_shared.dtype)  # an LSTM would see to it, words alone do not
 
     def _known(self, ids: Tensor) -> Tensor:
         """(..., d): words from the table; padding stays zero, and gets no gradient."""
