@@ -200,9 +200,9 @@ class _Found(NamedTuple):
         found = []
         for k, parts in zip(places, self.reader.word_parts([self.texts[k] for k in places]), strict=True):
             weights = parts.parts @ (W[better[k]] - W[self.y[k]])
-            order = [j for j in np.argsort(-weights, kind="stable")[:WORDS] if weights[j] > 0]
-            cut = [self.texts[k][slice(*parts.offsets[j])] for j in order]
-            found.append(tuple((word, float(weights[j])) for word, j in zip(cut, order, strict=True)))
+            cut = [self.texts[k][slice(*place)] for place in parts.offsets]
+            order = [j for j in np.argsort(-weights, kind="stable") if weights[j] > 0 and _is_word(cut[j])]
+            found.append(tuple((cut[j], float(weights[j])) for j in order[:WORDS]))
         return found
 
     def duplicates(self) -> list[Duplicate]:
@@ -233,3 +233,7 @@ class _Found(NamedTuple):
         own = (self.y[places] == b).astype(int)
         words = distinguishing_words([self.texts[k] for k in places], own, 2)
         return ConfusedPair(self.classes[a], self.classes[b], float(share), len(places), *words)
+
+
+def _is_word(text: str) -> bool:
+    return any(character.isalnum() for character in text)
