@@ -360,3 +360,28 @@ def test_cpu_lstm_reads_sentences_of_different_lengths(monkeypatch, capsys):
     errors = {row[0]: float(row[-1]) for row in rows}
     assert {"float32", "int8", "Scan", "numpy"} <= set(errors)
     assert all(error < 1e-6 for way, error in errors.items() if way != "int8")
+
+
+def test_label_errors_finds_planted_ones(monkeypatch, capsys, tmp_path):
+    share_reader(monkeypatch)
+    label_errors = import_module("label_errors")
+    texts = [f"The {word} tasted great" for word in "soup bread cheese salad cake rice pasta fish".split()]
+    texts += [f"Our {word} broke" for word in "bed shower window carpet pillow lamp mirror door".split()]
+    for task in label_errors.TASKS:
+        (tmp_path / task).mkdir()
+        table = pyarrow.table({"text": texts, "label": ["food"] * 8 + ["room"] * 8})
+        pyarrow.parquet.write_table(table, tmp_path / task / "train.parquet")
+    out = tmp_path / "errors.jsonl"
+    arguments = [
+        "label_errors.py",
+        str(tmp_path),
+        "--out",
+        str(out),
+        "--seeds",
+        "1",
+        "--only",
+        "limelight check",
+    ]
+    monkeypatch.setattr(sys, "argv", arguments)
+    label_errors.main()
+    assert [json.loads(line)["average_precision"] for line in out.read_text().splitlines()] == [[1.0], [1.0]]
