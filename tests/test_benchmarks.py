@@ -23,6 +23,7 @@ from limelight import Index, TextClassifier
 from limelight.config.presets import preset
 from limelight.serve import create_app
 from reviews import QUICK, reviews, write_csv
+from serve.labels import FOOD, ROOM
 from serve.live import in_thread
 from shared_reader import share_reader
 
@@ -365,8 +366,7 @@ def test_cpu_lstm_reads_sentences_of_different_lengths(monkeypatch, capsys):
 def test_label_errors_finds_planted_ones(monkeypatch, capsys, tmp_path):
     share_reader(monkeypatch)
     label_errors = import_module("label_errors")
-    texts = [f"The {word} tasted great" for word in "soup bread cheese salad cake rice pasta fish".split()]
-    texts += [f"Our {word} broke" for word in "bed shower window carpet pillow lamp mirror door".split()]
+    texts = [f"The {word} tasted great" for word in FOOD] + [f"Our {word} broke" for word in ROOM]
     for task in label_errors.TASKS:
         (tmp_path / task).mkdir()
         table = pyarrow.table({"text": texts, "label": ["food"] * 8 + ["room"] * 8})

@@ -11,15 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import limelight
 from limelight.cli import main
 from limelight.labelling.session import LabelSession
-from limelight.serve.label_texts import (
-    check_not_the_input,
-    read_descriptions,
-    read_texts,
-    start_session,
-    take_labels,
-)
+from limelight.serve.label_texts import check_ours, read_descriptions, read_texts, start_session, take_labels
 from limelight.serve.labeller import close
 from limelight.serve.table_saver import TableSaver
 from refusing import refuses
@@ -317,7 +312,7 @@ def test_texts_come_from_a_table_or_a_list(tmp_path):
     assert read_texts(table, "review") == (table, "review", ["good soup", "bad soup"])
     assert read_texts(["a", "b"], None) == (None, None, ["a", "b"])
     with refuses("same-file"):
-        check_not_the_input(table, table)
+        check_ours(table, table)
     with refuses("no-rows"):
         start_session([], tmp_path / "labels.csv")
 
@@ -380,4 +375,12 @@ def test_the_command_serves_until_it_is_stopped_and_writes_the_table(tmp_path, m
         (row,) = csv.DictReader(file)
     assert (row["label"], row["by"], row["id"], row["text"]) == ("bad", "ann", "8", "bad soup")
     assert address == ["text"]
+    assert main([str(each) for each in argv]) == 0  # it goes on with its own file
     assert main([str(each) for each in [*argv, "--several", "--ordered"]]) == 2
+
+
+def test_a_file_that_no_labelling_wrote_is_not_replaced(tmp_path):
+    (tmp_path / "labels.csv").write_text("precious")
+    with refuses("exists"):
+        limelight.label(["good soup"], tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_text() == "precious"

@@ -51,7 +51,7 @@ def label(
     """
     require_format(out)
     table, column, found = read_texts(texts, text)
-    check_not_the_input(out, table)
+    check_ours(out, table)
     session = start_session(
         found, out, classes=classes, descriptions=descriptions, model=model, reader=reader, by=by,
         several=several, ordered=ordered,
@@ -144,10 +144,12 @@ def read_descriptions(path: str | Path) -> dict[str, str]:
     return dict(pairs)
 
 
-def check_not_the_input(out: str | Path, table: Path | None) -> None:
-    """Raise if the labels would replace the texts."""
+def check_ours(out: str | Path, table: Path | None) -> None:
+    """Raise if the labels would replace the texts, or a file that no labelling wrote."""
     if table is not None and Path(out).exists() and Path(out).samefile(table):
         raise LimelightError(f"{out} is the table of texts; give another --out", code="same-file")
+    if Path(out).exists() and not journal_of(out).exists():
+        raise LimelightError(f"{out} exists, and no labelling wrote it; give another --out", code="exists")
 
 
 def _print_and_open(url: str) -> None:
