@@ -92,7 +92,7 @@ def _by_class(X: np.ndarray, y: np.ndarray, classes: int, fold: np.ndarray) -> n
     for k in np.unique(fold):
         W, b = fit_classes(D[fold != k], y[fold != k], classes)
         found[fold == k] = D[fold == k] @ W.T + b
-    return np.log(np.maximum(softmax(found), 1e-300))
+    return np.asarray(np.log(np.maximum(softmax(found), 1e-300)))
 
 
 def _around(y: np.ndarray, classes: int, near: Neighbours) -> np.ndarray:

@@ -5,7 +5,7 @@ several threads. What a person says is on the disk before the method returns (jo
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
 whole table, which makes the estimate of the accuracy honest), "group", "search" and "confident" (accepted
-with others), "picked" (the person went to it).
+with others), "picked" (the person went to it), "settled" (it ends a disagreement).
 """
 
 from __future__ import annotations
