@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> None:
         args.max_body, args.max_texts, args.max_words, args.max_waiting, connections=args.max_connections
     )
     serve(
-        names_of(_models(args)), index=args.index, writable=args.writable, host=args.host, port=args.port, workers=args.workers, threads=args.threads,
+        names_of(_models(args)), index=args.index, writable=args.writable,
+        host=args.host, port=args.port, workers=args.workers, threads=args.threads,
         precision=args.precision, batch_words=args.batch_words, limits=limits,
         token=os.environ.get(TOKEN), hosts=args.allow_host or (), with_page=not args.no_page,
     )  # fmt: skip
