@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
-    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
+    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor, TextVectorizer
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
-    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
-    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor",
+    "TextVectorizer", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
     "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -48,7 +48,7 @@ __getattr__, __dir__ = lazy(
         "config.presets": "preset",
         "config.recipe": "Recipe",
         "errors": "LimelightError",
-        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
+        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor TextVectorizer",
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
@@ -64,4 +64,5 @@ __getattr__, __dir__ = lazy(
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },
+    modules=("integrations", "sentence_transformers"),
 )

@@ -24,7 +24,18 @@ REFUSED = {
 }
 
 
-class SentenceEncoder(Embedder):
+class _LikeSentenceTransformers(type):
+    """A class whose name mentions sentence_transformers.
+
+    BERTopic and KeyBERT go by that name alone. A model with another is silently replaced by one of their own;
+    one with it that is not theirs is refused, and docs/integrations.md has what they take.
+    """
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__qualname__}', with the methods of sentence_transformers>"
+
+
+class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
     """An embedder that also gives each text one vector, to compare by its cosine."""
 
     def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:

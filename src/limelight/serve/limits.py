@@ -60,8 +60,8 @@ class Limits:
 
 CODES = {
     400: "body-invalid", 401: "unauthorized", 403: "forbidden", 404: "not-found", 405: "method",
-    408: "timeout", 409: "busy", 413: "too-large", 415: "content-type", 421: "host", 422: "field-invalid", 424: "model",
-    429: "overloaded", 500: "internal", 503: "stopping",
+    408: "timeout", 409: "busy", 413: "too-large", 415: "content-type", 421: "host",
+    422: "field-invalid", 424: "model", 429: "overloaded", 500: "internal", 503: "stopping",
 }  # fmt: skip
 KINDS = {401: "unauthorized", 424: "backend", 429: "overloaded", 500: "backend", 503: "overloaded"}
 
