@@ -21,6 +21,9 @@ from ..runtime.reader import Reader, load
 
 KEY = "limelight"
 
+# spaCy's own would look for a table of word vectors first, and warn that there is none.
+_HOOKS = {"has_vector": lambda one: True, "similarity": lambda one, other: float(one.vector @ other.vector)}
+
 
 class LimelightComponent:
     """What runs in a pipeline."""
@@ -47,10 +50,8 @@ class LimelightComponent:
         encode = lru_cache(maxsize=1024)(self.model.encode)
         for doc, text in zip(docs, self.model.word_parts([doc.text for doc in docs]), strict=True):
             vector = text.vector.astype(np.float32)
-            doc.user_hooks |= {"vector": lambda doc, found=vector: found, "has_vector": lambda doc: True}
-            doc.user_span_hooks |= {
-                "vector": lambda span: encode(span.text), "has_vector": lambda span: True
-            }  # fmt: skip
+            doc.user_hooks |= {"vector": lambda doc, found=vector: found, **_HOOKS}
+            doc.user_span_hooks |= {"vector": lambda span: encode(span.text), **_HOOKS}
             _add_weights(doc, text.offsets, text.parts @ text.vector)
 
     def _mark_classes(self, docs: list[Doc]) -> None:
