@@ -32,4 +32,4 @@ def lazy(
         setattr(sys.modules[package], name, value)
         return value
 
-    return getattribute, lambda: sorted([*places, *modules])
+    return getattribute, lambda: sorted(places)

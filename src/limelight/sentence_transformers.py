@@ -55,7 +55,9 @@ class Reader(InputModule):
 
     get_sentence_embedding_dimension = get_embedding_dimension  # its name before version 6
 
-    def preprocess(self, inputs: Sequence[str], prompt: str | None = None, **options: Any) -> dict[str, Tensor]:
+    def preprocess(
+        self, inputs: Sequence[str], prompt: str | None = None, **options: Any
+    ) -> dict[str, Tensor]:
         """`input_ids` (texts, n), `attention_mask`, and `grams` (texts, n, some) of words that are spelled."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
         ids, lengths = self.tokenizer.encode(texts)

@@ -6,10 +6,10 @@ import re
 from importlib.metadata import version
 
 import pytest
-from integrations.snippets import DOCS, check_snippet, snippets
-from serve.live import in_thread
 
+from integrations.snippets import DOCS, check_snippet, snippets
 from limelight.serve import create_app
+from serve.live import in_thread
 
 PAGE = snippets("integrations.md")
 ROW = re.compile(r"^\| \[(.+?)\]\(#.+?\) \| ([\w-]+) ([\d.]+) \|", re.MULTILINE)
@@ -38,7 +38,9 @@ def port(tmp_path_factory):
     import limelight
 
     folder = tmp_path_factory.mktemp("index") / "soups"
-    limelight.Index.create(folder, [{"text": "Chilly broth!", "stars": 2}, {"text": "A late train.", "stars": 1}])
+    limelight.Index.create(
+        folder, [{"text": "Chilly broth!", "stars": 2}, {"text": "A late train.", "stars": 1}]
+    )
     with in_thread(create_app({"reader": "reader"}, index=folder, writable=True)) as port:
         yield port
 
@@ -46,4 +48,5 @@ def port(tmp_path_factory):
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_runs(client, port, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)  # it would not even ask ourselves
     check_snippet(CLIENTS[client].replace(":8000", f":{port}"), capsys)

@@ -48,7 +48,9 @@ class Encoder:
         """What mteb writes beside the results."""
         weights = self.reader.weights
         parameters = sum(array.size for array in weights.values())
-        tables = sum(array.size for name, array in weights.items() if name in ("words.weight", "grams.weight"))
+        tables = sum(
+            array.size for name, array in weights.items() if name in ("words.weight", "grams.weight")
+        )
         return ModelMeta(
             loader=Encoder, name=f"limelight/{self._name.strip('/').split('/')[-1]}",
             revision=self._revision, release_date=None, languages=["eng-Latn"], n_parameters=parameters,
