@@ -58,7 +58,7 @@ class Reader(InputModule):
     def preprocess(
         self, inputs: Sequence[str], prompt: str | None = None, **options: Any
     ) -> dict[str, Tensor]:
-        """`input_ids` (texts, n), `attention_mask`, and `grams` (texts, n, some) of words that are spelled."""
+        """`input_ids` (texts, n), `attention_mask`, and `grams` (texts, n, some) of spelled words."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
         ids, lengths = self.tokenizer.encode(texts)
         split = np.split(ids, np.cumsum(lengths)[:-1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import numpy as np
 import pytest
 
@@ -50,24 +48,11 @@ def test_bertopic_takes_a_pipeline_of_scikit_learn(reader):
     np.testing.assert_allclose(found.embed(TEXTS), reader.encode(TEXTS), atol=1e-6)
 
 
-def test_embeddings_of_langchain_also_while_others_run(reader):
-    from limelight.integrations.embeddings import Embeddings
-
-    embeddings = Embeddings(reader)
-    assert asyncio.run(embeddings.aembed_documents(TEXTS)) == embeddings.embed_documents(TEXTS)
-    assert asyncio.run(embeddings.aembed_query(TEXTS[0])) == reader.encode(TEXTS[0]).tolist()
-
-
-def test_chroma_stores_the_name_of_a_folder_only(reader):
+def test_chroma_keeps_the_reader_s_vectors(reader):
     import chromadb
 
     from limelight.integrations.embeddings import Embeddings
 
-    with refuses("option-value"):
-        Embeddings(reader).get_config()
-    assert Embeddings.build_from_config(Embeddings("reader").get_config()).get_config() == {"model": "reader"}
-    with refuses("model-differs"):
-        Embeddings("reader").validate_config_update({"model": "reader"}, {"model": "other"})
     collection = chromadb.EphemeralClient().create_collection("one", embedding_function=Embeddings("reader"))
     collection.add(ids=["a"], documents=TEXTS[:1])
     (kept,) = collection.get(include=["embeddings"])["embeddings"]

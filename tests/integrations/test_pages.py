@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
+import limelight
 from integrations.snippets import DOCS, check_snippet, snippets
 from limelight.serve import create_app
 from serve.live import in_thread
@@ -35,8 +36,6 @@ def test_every_line_runs(tool, tmp_path, monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    import limelight
-
     folder = tmp_path_factory.mktemp("index") / "soups"
     limelight.Index.create(
         folder, [{"text": "Chilly broth!", "stars": 2}, {"text": "A late train.", "stars": 1}]
