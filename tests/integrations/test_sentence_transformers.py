@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,7 @@ from sentence_transformers.sentence_transformer.losses import (
     CachedMultipleNegativesRankingLoss,
     CosineSimilarityLoss,
 )
+from sentence_transformers.util import paraphrase_mining
 
 import limelight
 import trained
@@ -101,3 +104,17 @@ def test_tensors_where_they_are_asked_for(reader):
     found = reader.encode(["Cold soup."], convert_to_tensor=True)
     assert isinstance(found, torch.Tensor)
     assert found.shape == (1, 384)
+
+
+def test_encode_takes_every_keyword_of_theirs(reader):
+    options = [*signature(SentenceTransformer.encode).parameters.values()][2:]
+    given = {each.name: each.default for each in options if each.default is not each.empty}
+    found = reader.encode(inputs=TEXTS[:2], **given | {"normalize_embeddings": True, "batch_size": 32})
+    np.testing.assert_allclose(found, reader.encode(TEXTS[:2]), atol=1e-6)
+    assert reader.encode_query(inputs=TEXTS[:2]).shape == (2, reader.get_embedding_dimension())
+
+
+def test_paraphrase_mining_takes_a_bare_reader(reader):
+    ((score, first, second), *_) = paraphrase_mining(reader, TEXTS[:3])
+    expected = reader.encode(TEXTS[0]) @ reader.encode(TEXTS[1])
+    assert (score, first, second) == (pytest.approx(float(expected), abs=1e-5), 0, 1)

@@ -21,7 +21,7 @@ class LimelightTextEmbedder:
         """What a pipeline is stored with."""
         return default_to_dict(self, model=self.model)  # type: ignore[no-any-return]
 
-    @component.output_types(embedding=list[float])
+    @component.output_types(embedding=list[float])  # type: ignore[untyped-decorator]
     def run(self, text: str) -> dict[str, list[float]]:
         """{"embedding": the vector}."""
         return {"embedding": self._reader.encode_query(text).tolist()}
@@ -38,7 +38,7 @@ class LimelightDocumentEmbedder:
         """What a pipeline is stored with."""
         return default_to_dict(self, model=self.model)  # type: ignore[no-any-return]
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
         """{"documents": the same documents, with `embedding`}."""
         vectors = self._reader.encode_document([each.content or "" for each in documents]).tolist()

@@ -73,7 +73,7 @@ def _add_weights(doc: Doc, offsets: Any, weights: Any) -> None:
     doc.spans[KEY] = spans
 
 
-@Language.factory("limelight", default_config={"model": "reader"})
+@Language.factory("limelight", default_config={"model": "reader"})  # type: ignore[untyped-decorator]
 def create(nlp: Language, name: str, model: str) -> LimelightComponent:
     """`nlp.add_pipe("limelight", config={"model": folder})`; without a folder, the bundled reader."""
     return LimelightComponent(name, model)

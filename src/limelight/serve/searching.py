@@ -16,6 +16,7 @@ from ..errors import LimelightError
 from ..search.index import Index
 from ..search.index_folder import FILE
 from .bodies import Body, check_words, flag, texts_of
+from .computing import Item
 from .limits import RequestError, check_count
 from .posts import Posts, Workers
 
@@ -89,7 +90,7 @@ class IndexRoutes:
             raise RequestError(422, 'texts must be a list of texts, or of objects such as {"text": "..."}')
         check_count(len(rows), limits)
         request.state.texts = len(rows)
-        texts = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
+        texts: list[Item] = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
 
         def add() -> dict[str, int]:
             check_words(texts, self._served.current().model.tokenizer, limits, truncate=False)
