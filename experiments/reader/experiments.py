@@ -1,18 +1,24 @@
 r"""Several readers from one encoded corpus, measured side by side: what docs/log reports.
 
-    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --vectors WORK/*.npy ...
-    python experiments/reader/experiments.py run WORK OUT rows-0 max-0 static-0
+    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files CORPUS/*.txt.xz
+    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files ... --pairs pairs.tsv.xz
+    python experiments/reader/experiments.py run WORK --vectors WORK/*.npy --out OUT --runs rows-0 max-0 fast-0
 
 `limelight pretrain` makes one reader from the same texts. This script encodes them once, on all cores, for
-many runs, and has variants that the library does not offer: static words, two layers, no teacher.
+many runs, and has variants that the library does not offer: static words, words shared with another reader.
+Rows of --vectors are those of --files, then the English sides of --pairs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
+import re
 import time
+from collections import Counter
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -24,8 +30,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limelight.config.pretrain_recipe import ReaderRecipe
-from limelight.network.torch.attention import penalty
-from limelight.network.torch.dropout import Dropout
 from limelight.network.torch.network import Network, Output
 from limelight.runtime.reader import Reader
 from limelight.tables.table import read_values
@@ -41,14 +45,18 @@ from limelight.training.teacher import Vectors
 from limelight.training.vector_objective import PretrainData, VectorObjective, describe_rows, encode
 
 TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
-LONGEST = 64
+LONGEST = 192  # words
+CHUNK = 20_000  # texts that a process splits at a time
+RAREST, MOST_WORDS = 3, 600_000  # words of the texts that can be told apart
+COMMON = 10_000  # words of this rank and above are known only if they are not made of known words
+MARKS = re.compile(r"[\W_]+")
 TEACHER = "all-MiniLM-L6-v2"
+SHARED_WITH = Path("rows-0")  # whose words `shared` reads; under --out
 
 RUNS: dict[str, dict[str, Any]] = {
-    "rows": {}, "long": {"epochs": 10}, "max": {"embedding": "max"}, "exact": {"typos": 0.0},
-    "ridge": {}, "float32": {"precision": "float32"}, "layers": {"hidden": 200},
-    "static": {"precision": "float32", "embedding": "max"}, "twins": {},
-    "typos3": {"typos": 0.03}, "typos10": {"typos": 0.1},
+    "rows": {}, "max": {"pooling": "max"}, "fast": {"encoder": "words"}, "shared": {"encoder": "words"},
+    "static": {"precision": "float32", "pooling": "max"}, "multi": {"words": 110_000, "buckets": 20_000},
+    "multifast": {"words": 110_000, "buckets": 20_000, "encoder": "words"},
 }  # fmt: skip
 
 
@@ -59,51 +67,117 @@ def read_texts(path: Path) -> list[str]:
     return [text for (text,) in read_values(path, ("text",))]  # type: ignore[misc]
 
 
-def encode_file(job: tuple[Path, Path]) -> tuple[np.ndarray, np.ndarray]:
-    tokenizer = Tokenizer.load(job[0])
-    return truncate(*tokenizer.encode(read_texts(job[1])), LONGEST)
+def read_pairs(path: Path) -> tuple[list[str], list[str]]:
+    """The different English texts, and all texts in other languages."""
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t")[1:] for line in file]
+    return list(dict.fromkeys(english for english, _ in rows)), rows  # type: ignore[return-value]
+
+
+def count_words(kind: str, texts: list[str]) -> tuple[str, Counter[str]]:
+    split, counts = Tokenizer.from_words([]).words, Counter[str]()
+    for text in texts:
+        counts.update(split(text))
+    return kind, counts
+
+
+def choose_vocabulary(counted: list[tuple[str, Counter[str]]]) -> list[str]:
+    """All words, those to be known first: by their counts, where a kind of text ten times as large counts
+    three times as much, so that the words of small kinds are not drowned.
+    """
+    sizes, kinds = Counter[str](), dict[str, Counter[str]]()
+    for kind, counts in counted:
+        kinds.setdefault(kind, Counter()).update(counts)
+        sizes[kind] += counts.total()
+    score, total = Counter[str](), Counter[str]()
+    for kind, counts in kinds.items():
+        total.update(counts)
+        for word, number in counts.items():
+            score[word] += number / sizes[kind] ** 0.5
+    words = sorted((w for w, n in total.items() if n >= RAREST), key=lambda w: (-score[w], w))[:MOST_WORDS]
+    common = set(words[:COMMON])
+    later = {word for word in words[COMMON:] if _is_made_of(word, common)}
+    return sorted(words, key=later.__contains__)
+
+
+def _is_made_of(word: str, known: set[str]) -> bool:
+    """A number, or known words between marks: their pieces say enough."""
+    parts = [part for part in MARKS.split(word) if part]
+    made = len(parts) > 1 and all(part in known or part.isdigit() for part in parts)
+    return made or sum(map(str.isdigit, word)) > 2
+
+
+def encode_texts(tokenizer: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    return truncate(*Tokenizer.load(tokenizer).encode(texts), LONGEST)
 
 
 def prepare(arguments: argparse.Namespace) -> None:
-    """Encode the texts in the order of --files, which is also that of the rows of --vectors."""
-    work, corpus = arguments.work, arguments.corpus
+    """Choose the words, and encode the texts in the order of --files, then the pairs."""
+    work, words = arguments.work, arguments.work / "tokenizer.json"
+    work.mkdir(parents=True, exist_ok=True)
+    english, pairs = read_pairs(arguments.pairs) if arguments.pairs else ([], [])
+    if pairs:  # the teacher reads these
+        (work / "english.txt").write_text("\n".join(english) + "\n")
     with get_context("spawn").Pool(min(16, os.cpu_count() or 1)) as pool:
-        parts = pool.map(encode_file, [(corpus / "tokenizer.json", path) for path in arguments.files], 1)
-    rows, start, chosen = [], 0, []
-    for path, part in zip(arguments.files, parts, strict=True):
-        times = TIMES.get(path.name.split("-")[1], 1)
-        rows += [np.arange(start, start + len(part[1]))] * times
-        chosen += [part] * times
-        start += len(part[1])
+        parts = list(zip(arguments.files, pool.map(read_texts, arguments.files, 1), strict=True))
+        kinds = [(path.name.split("-")[1], texts) for path, texts in parts]
+        kinds += [("pairs", english), ("pairs", [other for _, other in pairs])]
+        chunks = [(kind, texts[k : k + CHUNK]) for kind, texts in kinds for k in range(0, len(texts), CHUNK)]
+        Tokenizer.from_words(choose_vocabulary(pool.starmap(count_words, chunks, 1))).save(words)
+        encoded = pool.map(partial(encode_texts, words), [texts for _, texts in chunks], 1)
+    rows, chosen, start, at = [], [], 0, 0
+    for kind, texts in kinds:
+        if not texts:
+            continue
+        count, times = -(-len(texts) // CHUNK), TIMES.get(kind, 1)
+        rows += [np.arange(start, start + len(texts))] * times
+        chosen += encoded[at : at + count] * times
+        start, at = start + len(texts), at + count
+    if pairs:  # the other side has the vector of the English one
+        places = {text: start - len(pairs) - len(english) + k for k, text in enumerate(english)}
+        rows[-1] = np.array([places[text] for text, _ in pairs])
     np.save(work / "rows.npy", np.concatenate(rows))
     ids, lengths = (np.concatenate([part[k] for part in chosen]) for k in (0, 1))
-    tokenizer = Tokenizer.load(corpus / "tokenizer.json")
-    meta = json.loads((corpus / "texts.json").read_text())
+    tokenizer = Tokenizer.load(words)
+    meta = json.loads((arguments.corpus / "texts.json").read_text())
     held = [i for name, span in meta["spans"].items() if name.startswith("held-") for i in range(*span)]
     dev = truncate(*tokenizer.encode([meta["texts"][i] for i in held]), LONGEST)
     np.save(work / "held.npy", np.array(held))
     splits = {"train": Split(ids, lengths), "dev": Split(*dev)}
     Dataset(tokenizer, (), splits, None, {}).save(work / "data", overwrite=True)
+    print(f"{len(lengths):,} texts, {len(ids):,} words, {len(tokenizer):,} different", flush=True)
 
 
-def load_data(work: Path, vectors: list[Path], texts: Path, words: Path) -> PretrainData:
-    dataset = Dataset.open(work / "data")
-    train = Vectors([np.load(path, mmap_mode="r") for path in vectors], np.load(work / "rows.npy"))
-    dev = Vectors([np.load(texts)], np.load(work / "held.npy"))
-    recipe = ReaderRecipe()
+def load_data(arguments: argparse.Namespace, recipe: ReaderRecipe) -> PretrainData:
+    """Words start from the teacher's vectors of them, or where it does not know them from their sentences."""
+    dataset = Dataset.open(arguments.work / "data")
+    parts = [np.load(path, mmap_mode="r") for path in arguments.vectors]
+    train = Vectors(parts, np.load(arguments.work / "rows.npy"))
+    dev = Vectors([np.load(arguments.texts)], np.load(arguments.work / "held.npy"))
     known = dataset.tokenizer.vocabulary[: recipe.words + len(SPECIAL)]
-    found = read_vectors([str(words)], known, seed=0)
-    start = reduce_vectors((found.matrix * found.found[:, None])[len(SPECIAL) :], recipe.word_size, 0)
+    if arguments.words:
+        found = read_vectors([str(arguments.words)], known, seed=0)
+        vectors = found.matrix * found.found[:, None]
+    else:
+        vectors = fit_words(dataset.splits["train"], train, len(known), choose_device("auto"), recipe.seed)
+    start = reduce_vectors(vectors[len(SPECIAL) :], recipe.word_size, 0)
     return PretrainData(dataset, train, dev, start, TEACHER)
 
 
 # ---------------------------------------------------------------- variants
 
 
-class Layers(VectorObjective):
-    def new_network(self, rank: int, vector: int) -> Network:
-        self.recipe = self.recipe.override(layers=2)
-        return super().new_network(rank, vector)
+class Shared(VectorObjective):
+    """Reads the words of another reader, which stay as they are."""
+
+    def build_network(self) -> Network:
+        network = super().build_network()
+        weights = Reader.load(SHARED_WITH).weights
+        for table in (network.words, network.grams):
+            table.weight.requires_grad_(False)
+        network.words.weight.copy_(torch.from_numpy(weights["words.weight"]))
+        network.grams.weight.copy_(torch.from_numpy(weights["grams.weight"]))
+        return network
 
 
 class StaticNetwork(Network):
@@ -129,28 +203,7 @@ class Static(VectorObjective):
         return StaticNetwork(super().new_network(rank, vector).recipe, self.known, vector)
 
 
-class Twins(VectorObjective):
-    """No teacher: a sentence read twice with other dropout must find itself among the others (SimCSE)."""
-
-    drop = Dropout(0.1)
-
-    def _read(self, network: Any, ids: Tensor, lengths: Tensor, *spelled: Any) -> Tensor:
-        H = self.drop(network.encoder(self.drop(network.vectors(ids, spelled[-1])), lengths))
-        M, self.A = network.pooling(H, lengths)
-        return F.normalize(network.vector(M).float(), dim=1)
-
-    def backward(self, stepper: Any, batch: Any, share: float) -> None:
-        read = self.spelled.read(batch.ids, batch.lengths)
-        v, twin = (self._read(stepper.compute_copy, *read) for _ in range(2))
-        rows = torch.arange(len(v), device=v.device)
-        loss = F.cross_entropy(v @ twin.T / self.reader_recipe.temperature, rows)
-        P = penalty(self.A)
-        (loss + self.reader_recipe.penalty * P).backward()
-        cosine = (v * twin).sum(1).mean()
-        stepper.count(len(v), loss.detach() * len(v), P.detach() * len(v), cosine.detach() * len(v))
-
-
-KINDS = {"layers": Layers, "static": Static, "twins": Twins}
+KINDS = {"shared": Shared, "static": Static}
 
 
 # ---------------------------------------------------------------- runs
@@ -173,11 +226,20 @@ class Texts:
         self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
 
     def measure(self, network: Network, vectors: np.ndarray) -> dict[str, Any]:
+        network.rounding.zero_()
         found = encode(network, self.split, self.spelled)
         spans, meta = self.meta["spans"], self.meta
         first, second = (found[slice(*spans[name])].cpu().numpy() for name in ("first", "second"))
         wrong = found[len(meta["texts"]) :].cpu().numpy()
         result: dict[str, Any] = {"sts": sts(first, second, meta), "sts_typos": sts(wrong, second, meta)}
+        for name, scores in meta["pairs"].items():
+            a, b = (found[slice(*spans[f"{name}-{side}"])].cpu().numpy() for side in ("first", "second"))
+            result[name] = sts(a, b, {"scores": scores})
+        for name, relevant in meta["searches"].items():
+            asked, texts = (found[slice(*spans[f"{name}-{part}"])] for part in ("queries", "texts"))
+            top = torch.topk(asked @ texts.T, 10).indices.tolist()
+            each = [ndcg(hits, set(docs)) for hits, docs in zip(top, relevant, strict=True)]
+            result[name] = round(100 * float(np.mean(each)), 2)
         teacher = torch.from_numpy(vectors).to(found.device).float()
         for name, span in spans.items():
             if name.startswith("held-"):
@@ -188,6 +250,12 @@ class Texts:
         return {**result, "overlap": round(rows["overlap"], 4)}
 
 
+def ndcg(found: list[int], relevant: set[int]) -> float:
+    """At 10."""
+    gains = 1 / np.log2(np.arange(2, 12))
+    return float(gains[[doc in relevant for doc in found]].sum() / gains[: min(10, len(relevant))].sum())
+
+
 def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     starts = split.starts
     end = starts[high] if high < len(split) else len(split.ids)
@@ -195,18 +263,18 @@ def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    work, out = arguments.work, arguments.out
-    data = load_data(work, arguments.vectors, arguments.texts, arguments.words)
+    global SHARED_WITH
+    SHARED_WITH = arguments.out / SHARED_WITH
+    out, device, teacher = arguments.out, choose_device("auto"), np.load(arguments.texts)
     meta = json.loads((arguments.corpus / "texts.json").read_text())
-    device, teacher = choose_device("auto"), np.load(arguments.texts)
     for name in arguments.runs:
         kind, seed = name.rsplit("-", 1)
-        options = {"epochs": arguments.epochs, **RUNS[kind], "seed": int(seed)}
-        recipe = ReaderRecipe().override(**options).for_rows(len(data.train))
-        this = data._replace(start=_start(kind, data, recipe, device))
-        begun = time.monotonic()
+        options = {"epochs": arguments.epochs, "max_length": LONGEST, **RUNS[kind], "seed": int(seed)}
+        recipe = ReaderRecipe().override(**options)
+        data = load_data(arguments, recipe)
+        recipe, begun = recipe.for_rows(len(data.train)), time.monotonic()
         with run_context(device, None, True, 1e9) as context:
-            objective = KINDS.get(kind, VectorObjective)(this, recipe, device)
+            objective = KINDS.get(kind, VectorObjective)(data, recipe, device)
             fitted = TrainingRun(objective, None, context, ()).fit(resume=False)
             network = fitted.network
         seconds = time.monotonic() - begun
@@ -214,29 +282,17 @@ def run(arguments: argparse.Namespace) -> None:
         texts = Texts(meta, words, recipe, device)
         figures = texts.measure(network, teacher)
         figures |= {"steps": fitted.state.number, "seconds": round(seconds)}
-        if kind not in KINDS:
+        if kind != "static":
             weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
             facts = {"teacher": TEACHER, **objective.measure_stored(network, weights)}
             facts["texts"] = {"files": arguments.about, "rows": len(data.train)}
-            figures["sts_stored"] = texts.measure(network, teacher)["sts"]
-            facts["seconds"] = round(seconds)
-            facts["pretraining"] = recipe.to_dict()
-            reader = Reader.from_parts(words=words[len(SPECIAL) :], weights=weights, facts=facts)
+            figures["stored"] = texts.measure(network, teacher)
+            facts |= {"seconds": round(seconds), "pretraining": recipe.to_dict()}
+            model = objective.recipe.model
+            reader = Reader.from_parts(words=words[len(SPECIAL) :], weights=weights, model=model, facts=facts)
             reader.save(out / name, overwrite=True)
         print(json.dumps({"name": name, **figures}), flush=True)
         (out / f"{name}.json").write_text(json.dumps({"name": name, **figures}))
-
-
-def _start(kind: str, data: PretrainData, recipe: ReaderRecipe, device: Any) -> np.ndarray:
-    known = len(data.start) + len(SPECIAL)
-    if kind == "ridge":
-        fitted = fit_words(data.dataset.splits["train"], data.train, known, device, recipe.seed)
-        return reduce_vectors(fitted[len(SPECIAL) :], recipe.word_size, recipe.seed)
-    if kind == "twins":  # without a teacher: GloVe
-        found = read_vectors("default", data.dataset.tokenizer.vocabulary[:known], seed=0)
-        vectors = (found.matrix * found.found[:, None])[len(SPECIAL) :]
-        return reduce_vectors(vectors, recipe.word_size, recipe.seed)
-    return data.start
 
 
 def main() -> None:
@@ -245,7 +301,8 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("prepare", "run"))
     parser.add_argument("work", type=Path)
-    parser.add_argument("--corpus", type=Path, required=True, help="tokenizer.json and texts.json")
+    parser.add_argument("--corpus", type=Path, required=True, help="has texts.json")
+    parser.add_argument("--pairs", type=Path, help="as translations.py writes them")
     parser.add_argument("--files", type=Path, nargs="*", default=[])
     parser.add_argument("--vectors", type=Path, nargs="*", default=[], help="of the files, in their order")
     parser.add_argument("--texts", type=Path, help="the teacher's vectors of texts.json")

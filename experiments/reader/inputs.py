@@ -22,6 +22,18 @@ class Fragment(str):
     __slots__ = ()
 
 
+class Passage(str):
+    """A whole abstract or paragraph, its title in front where it has one."""
+
+    __slots__ = ()
+
+
+class Title(str):
+    """The title of a passage: a text of its own kind."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Where the fetched sources are.
@@ -42,13 +54,15 @@ class Inputs:
             self.git(name, "rev-parse", "HEAD"), capture_output=True, text=True
         ).stdout.strip()
 
-    def files(self, name: str, wanted: Wanted, limit: int | None = None) -> Iterator[tuple[str, bytes]]:
-        """Path and content of the wanted files at HEAD; with a limit, of a random sample of them.
+    def files(
+        self, name: str, wanted: Wanted, limit: int | None = None, commit: str = "HEAD"
+    ) -> Iterator[tuple[str, bytes]]:
+        """Path and content of the wanted files at a commit; with a limit, of a random sample of them.
 
         Files that a partial clone lists but does not hold are skipped.
         """
         listing = subprocess.run(
-            self.git(name, "ls-tree", "-r", "-l", "-z", "HEAD"), capture_output=True
+            self.git(name, "ls-tree", "-r", "-l", "-z", commit), capture_output=True
         ).stdout
         items = []
         for line in filter(None, listing.split(b"\0")):

@@ -14,12 +14,16 @@ import json
 import os
 import random
 import re
+import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from inputs import (
     Fragment,
     Inputs,
+    Passage,
+    Title,
     Wanted,
     decode,
     paragraphs,
@@ -30,6 +34,8 @@ from inputs import (
 )
 
 csv.field_size_limit(1 << 30)
+
+Read = Callable[[Inputs], Iterator[str]]
 
 
 # ---------------------------------------------------------------- captions
@@ -60,7 +66,7 @@ def wikipedia(inputs: Inputs) -> Iterator[str]:
     def wanted(path: str) -> bool:
         return path.startswith("Page/") and not re.match(r"Page/(List|Lists|Index|Results|\d{4})", path)
 
-    for path, data in inputs.files("chinapedia/wikipedia.abstract.en", wanted, limit=20000):
+    for path, data in inputs.files("chinapedia/wikipedia.abstract.en", wanted, limit=24000):
         raw = decode(data)
         end = re.search(r"^(References|Notes|External links|Further reading|See also)\s*$", raw, re.M)
         if end:
@@ -71,7 +77,9 @@ def wikipedia(inputs: Inputs) -> Iterator[str]:
         for paragraph in paragraphs(raw):
             if re.match(r"\s*(?:[|+]|-{3,}|  +\S|-   )", paragraph) or len(paragraph) < 25:
                 continue
-            yield from split_finished(re.sub(r"\[\d+\]", "", paragraph).replace("_", ""), ".!?\"')")
+            paragraph = re.sub(r"\[\d+\]", "", paragraph).replace("_", "")
+            yield Passage(f"{title}. {paragraph}")
+            yield from split_finished(paragraph, ".!?\"')")
 
 
 def wikisplit(inputs: Inputs) -> Iterator[str]:
@@ -159,15 +167,6 @@ def persona_chat(inputs: Inputs) -> Iterator[str]:
             for cell in row:
                 for line in cell.splitlines():
                     yield from split(re.sub(r"^User \d:\s*", "", line))
-
-
-def clinc(inputs: Inputs) -> Iterator[str]:
-    for _, data in inputs.files("clinc/oos-eval", lambda p: p == "data/data_full.json"):
-        for part in json.loads(data).values():
-            for sentence, _ in part:
-                yield sentence
-    for _, data in inputs.files("clinc/oos-eval", lambda p: p == "data/all_wiki_sents.txt"):
-        yield from decode(data).splitlines()
 
 
 def nlu_evaluation_data(inputs: Inputs) -> Iterator[str]:
@@ -361,9 +360,6 @@ def jargon(inputs: Inputs) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- how-to
-Read = Callable[[Inputs], Iterator[str]]
-
-
 def from_markdown(name: str, under: str = "", end: str = ".md") -> Read:
     """Read the Markdown files of a repository: headings as fragments, finished sentences of the rest."""
 
@@ -373,6 +369,7 @@ def from_markdown(name: str, under: str = "", end: str = ".md") -> Read:
             for heading in headings:
                 yield Fragment(re.sub(r"[*_`]", "", heading))
             for paragraph in paragraphs(raw):
+                yield Passage(paragraph)
                 yield from split_finished(paragraph)
 
     return read
@@ -398,6 +395,238 @@ def tldr(inputs: Inputs) -> Iterator[str]:
                 yield re.sub(r"[`\[\]]", "", line[2:]).rstrip(":")
 
 
+# ---------------------------------------------------------------- science and medicine
+TAG = re.compile(r"<[^>]+>")
+
+
+def plain(markup: str) -> str:
+    """XML without tags and with its entities resolved."""
+    return re.sub(r"\s+", " ", html.unescape(TAG.sub("", markup))).strip()
+
+
+def article(title: str, text: str) -> Iterator[str]:
+    """An abstract: its title, itself as a passage, its sentences."""
+    title = title.strip().rstrip(".")
+    if title:
+        yield Title(title)
+    yield Passage(f"{title}. {beginning(text)}" if title else beginning(text))
+    yield from split_finished(text)
+
+
+def beginning(text: str, most: int = 225) -> str:
+    """The first sentences, of at most so many words."""
+    kept: list[str] = []
+    words = 0
+    for sentence in split(text):
+        words += sentence.count(" ") + 1
+        if words > most:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def elife(inputs: Inputs) -> Iterator[str]:
+    """Abstracts and digests, and one body paragraph in five, of 1,500 articles, without citations."""
+    rng = random.Random(17)
+    cited = re.compile(r"\s*\([^()]*ref-type=\"bibr\"[^()]*\)")
+    name = "elifesciences/elife-article-xml"
+    for _, data in inputs.files(name, re.compile(r"articles/.*-v[23]\.xml").fullmatch, limit=1500):
+        raw = decode(data)
+        title = re.search(r"<article-title>(.*?)</article-title>", raw, re.S)
+        for kind, abstract in re.findall(r"<abstract([^>]*)>(.*?)</abstract>", raw, re.S):
+            text = [plain(p) for p in re.findall(r"<p>(.*?)</p>", cited.sub("", abstract), re.S)]
+            text = [p for p in text if not p.startswith("DOI:")]
+            if title and not kind:
+                yield from article(plain(title.group(1)), " ".join(text))
+            else:
+                for paragraph in text:
+                    yield Passage(paragraph)
+                    yield from split_finished(paragraph)
+        start = raw.find("<body>")
+        for match in re.finditer(r"<p>(.*?)</p>", raw[start : raw.find("</body>")], re.S):
+            if rng.random() < 0.2:
+                paragraph = plain(cited.sub("", match.group(1)))
+                yield Passage(beginning(paragraph))
+                yield from split_finished(paragraph)
+
+
+ARXIV = ("hdShang/arxiv-daily", "shiyibihua/arxiv-daily", "a1henu/arxiv-daily-scroll")
+
+
+def arxiv(inputs: Inputs) -> Iterator[str]:
+    for name in ARXIV:
+        for _, data in inputs.files(name, re.compile(r"data/[^/]+/arxiv\.json").fullmatch):
+            for paper in json.loads(data)["papers"]:
+                yield from article(paper["title"], _without_dollars(paper["summary"]))
+        for _, data in inputs.files(name, re.compile(r"docs/.*/papers/.*\.md").fullmatch, limit=3_000):
+            raw = decode(data)
+            title = re.search(r"^# (.*)$", raw, re.M)
+            quoted = re.search(r"^## [^\n]*(?:原文|Abstract)[^\n]*\n+((?:>.*\n?)+)", raw, re.M)
+            if title and quoted:
+                text = re.sub(r"\s*\n?^> ?", " ", quoted.group(1), flags=re.M)
+                yield from article(title.group(1), _without_dollars(text))
+
+
+def _without_dollars(text: str) -> str:
+    """LaTeX's marks around short formulas taken away; a formula with a command stays and is dropped later."""
+    return re.sub(r"\$([^$\\]{1,40})\$", r"\1", text).strip()
+
+
+def acl(inputs: Inputs) -> Iterator[str]:
+    # Papers from 2016 on are CC BY 4.0; older ones are not for commercial use.
+    wanted = re.compile(r"data/xml/(20(1[6-9]|2\d)\..*|[A-Z](1[6-9]|2\d))\.xml").fullmatch
+    for _, data in inputs.files("acl-org/acl-anthology", wanted, limit=250):
+        for paper in re.findall(r"<paper\b.*?</paper>", decode(data), re.S):
+            title = re.search(r"<title>(.*?)</title>", paper, re.S)
+            abstract = re.search(r"<abstract>(.*?)</abstract>", paper, re.S)
+            if title and abstract:
+                yield from article(plain(title.group(1)), plain(abstract.group(1)))
+
+
+def trials(inputs: Inputs) -> Iterator[str]:
+    wanted: Wanted = lambda p: p.startswith("annotations/abstracts/") and p.endswith(".abst")  # noqa: E731
+    for _, data in inputs.files("jayded/evidence-inference", wanted):
+        raw = decode(data)
+        if len(raw) > 5000:  # not only the abstract
+            continue
+        title, *parts = re.split(r"\s*ABSTRACT(?:\.[^:]*)?:\s*", raw)
+        yield from article(plain(title.removeprefix("TITLE:")), plain(" ".join(parts)))
+
+
+def medquad(inputs: Inputs) -> Iterator[str]:
+    for _, data in inputs.files("abachaa/MedQuAD", lambda p: p.endswith(".xml")):
+        raw = decode(data)
+        focus = re.search(r"<Focus>(.*?)</Focus>", raw)
+        names = [focus.group(1)] if focus else []
+        for term in names + re.findall(r"<Synonym>(.*?)</Synonym>", raw):
+            yield Fragment(plain(term))
+        for question in re.findall(r"<Question[^>]*>(.*?)</Question>", raw, re.S):
+            yield re.sub(r" \?", "?", plain(question).replace("What is (are)", "What is"))
+        for answer in re.findall(r"<Answer>(.*?)</Answer>", raw, re.S):
+            for paragraph in re.split(r"\n\s*\n|  +", html.unescape(answer)):
+                yield Passage(
+                    f"{plain(names[0])}. {beginning(plain(paragraph))}" if names else plain(paragraph)
+                )
+                yield from split_finished(plain(paragraph))
+
+
+def _rows(inputs: Inputs, package: str, name: str, query: str) -> Iterator[tuple]:
+    """The rows that a query finds in the SQLite file of a Debian package."""
+    for _, data in inputs.package(package, lambda p: p.endswith(name)):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            yield from sqlite3.connect(file.name).execute(query)
+
+
+def gene_ontology(inputs: Inputs) -> Iterator[str]:
+    for term, definition in _rows(
+        inputs,
+        "r-bioc-go.db",
+        "GO.sqlite",
+        "select term, definition from go_term where definition is not null",
+    ):
+        yield Fragment(term)
+        yield f"{term}: {definition}" if len(definition) < 120 else definition
+
+
+def genes(inputs: Inputs) -> Iterator[str]:
+    query = "select gene_name, symbol from gene_info"
+    for name, symbol in _rows(inputs, "r-bioc-org.hs.eg.db", "org.Hs.eg.sqlite", query):
+        if not re.search(r"pseudogene|uncharacterized|non-protein|microRNA|LOC\d", name):
+            yield f"{name} ({symbol})"
+
+
+def openstax(book: str, commit: str) -> Read:
+    """Read a textbook at a commit at which its licence was CC BY 4.0."""
+
+    def read(inputs: Inputs) -> Iterator[str]:
+        wanted = re.compile(r"modules/.*/index\.cnxml").fullmatch
+        for _, data in inputs.files(f"openstax/osbooks-{book}", wanted, commit=commit):
+            raw = re.sub(r"<m:math.*?</m:math>", "", decode(data), flags=re.S)
+            for title in re.findall(r"<title>(.*?)</title>", raw):
+                yield Fragment(plain(title))
+            for term, meaning in re.findall(r"<term>(.*?)</term>\s*<meaning[^>]*>(.*?)</meaning>", raw, re.S):
+                yield f"{plain(term)}: {plain(meaning)}"
+            for paragraph in re.findall(r"<para\b[^>]*>(.*?)</para>", raw, re.S):
+                text = re.sub(r" ?\( ?\)", "", plain(paragraph))
+                yield Passage(text)
+                yield from split_finished(text)
+
+    return read
+
+
+# ---------------------------------------------------------------- law, finance, products, places
+def from_xml(name: str, path: str, element: str, limit: int | None = None) -> Read:
+    """Read the paragraphs of the XML files whose path matches."""
+
+    def read(inputs: Inputs) -> Iterator[str]:
+        inside = re.compile(rf"<(?:{element})\b[^>]*>(.*?)</(?:{element})>", re.S)
+        for _, data in inputs.files(name, re.compile(path).match, limit):
+            texts = [re.sub(r"^\(\w+\) ", "", plain(p)) for p in inside.findall(decode(data))]
+            yield Passage(" ".join(texts[:8]))
+            for text in texts:
+                yield from split_finished(text)
+
+    return read
+
+
+def product_taxonomy(inputs: Inputs) -> Iterator[str]:
+    wanted = re.compile(r"data/categories/.*\.yml").fullmatch
+    for _, data in inputs.files("Shopify/product-taxonomy", wanted):
+        for name in re.findall(r"^\s+name: (.*)$", decode(data), re.M):
+            yield Fragment(name)
+
+
+def factbook(inputs: Inputs) -> Iterator[str]:
+    for _, data in inputs.files(
+        "factbook/factbook.json", lambda p: p.count("/") == 1 and p.endswith(".json")
+    ):
+        for text in re.findall(r'"text": "((?:[^"\\]|\\.)*)"', decode(data)):
+            text = plain(html.unescape(json.loads(f'"{text}"')))
+            yield Passage(text)
+            yield from split_finished(text) if "." in text[-2:] else [text]
+
+
+# ---------------------------------------------------------------- computing
+def package_descriptions(inputs: Inputs) -> Iterator[str]:
+    """The index of Debian's packages, as `apt-cache dumpavail` writes it into DEBS/available."""
+    raw = (inputs.packages / "available").read_text(errors="replace")
+    for short, rest in re.findall(r"^Description(?:-en)?: (.*)\n((?: .*\n)*)", raw, re.M):
+        yield short[:1].upper() + short[1:]
+        whole = []
+        for paragraph in re.split(r"^ \.\n", rest, flags=re.M):
+            if not re.search(r"^  ", paragraph, re.M):
+                whole.append(" ".join(paragraph.split()))
+                yield from split_finished(paragraph)
+        yield Passage(f"{short}. {' '.join(whole)}")
+
+
+def manual_pages(inputs: Inputs) -> Iterator[str]:
+    for package in MANUALS:
+        for _, data in inputs.package(package, re.compile(r"/usr/share/man/man\d/").match):
+            raw = re.sub(r"^\.\\\".*$|^'.*$", "", decode(data), flags=re.M)
+            raw = re.sub(r"^\.(?:nf|EX)\b.*?^\.(?:fi|EE)\b", "\n\n", raw, flags=re.M | re.S)
+            raw = re.sub(r"^\.(?:BR|IR|RB|RI|BI|IB) (.*)$", lambda m: _glue(m.group(1)), raw, flags=re.M)
+            raw = re.sub(r"^\.[BI] ", "", raw, flags=re.M)
+            raw = re.sub(r"^\..*$", "\n", raw, flags=re.M)
+            raw = (
+                re.sub(r"\\f(?:\[\w*\]|\(..|.)|\\&|\\/|\\,", "", raw).replace("\\-", "-").replace("\\ ", " ")
+            )
+            raw = re.sub(r"\\\(([lr])q", '"', raw).replace("\\(aq", "'").replace("\\(em", " - ")
+            for paragraph in paragraphs(raw):
+                yield Passage(paragraph)
+                yield from split_finished(paragraph)
+
+
+def _glue(arguments: str) -> str:
+    """What .BR and its like do: arguments without the spaces between them."""
+    return "".join(a or b for a, b in re.findall(r'"([^"]*)"|(\S+)', arguments))
+
+
+MANUALS = ("manpages", "manpages-dev")
+
+
 # ---------------------------------------------------------------- the list
 class Source(NamedTuple):
     name: str
@@ -408,6 +637,36 @@ class Source(NamedTuple):
     packages: tuple[str, ...] = ()
     most: int | None = None  # sentences kept at most
 
+
+# Textbooks, and the last commit before their licence became one that forbids commercial use.
+OPENSTAX = (
+    ("biology-bundle", "science", "4ea6132^"),
+    ("anatomy-physiology", "medicine", "fdfa6e2^"),
+    ("chemistry-bundle", "science", "0243cd5^"),
+    ("microbiology", "medicine", "f1d8d4e^"),
+    ("university-physics-bundle", "science", "b375d3f^"),
+    ("astronomy", "science", "4aedbad^"),
+    ("psychology", "science", "e91efc4^"),
+    ("introduction-business", "finance", "HEAD"),
+    ("principles-economics-bundle", "finance", "HEAD"),
+)
+DOCUMENTATION = (
+    ("PostgreSQL", "postgresql-doc-15", "PostgreSQL licence"),
+    ("Apache", "apache2-doc", "Apache 2.0"),
+    ("Git", "git-doc", "GPL 2"),
+    ("LibreOffice", "libreoffice-help-en-us", "MPL 2.0"),
+    ("Debian reference", "debian-reference-en", "GPL 2+"),
+    ("SQLite", "sqlite3-doc", "public domain"),
+    ("SciPy", "python-scipy-doc", "BSD"),
+    ("pandas", "python-pandas-doc", "BSD"),
+    ("scikit-learn", "python-sklearn-doc", "BSD"),
+    ("statsmodels", "python-statsmodels-doc", "BSD"),
+    ("Octave", "octave-doc", "GPL 3+"),
+    ("Django", "python-django-doc", "BSD"),
+    ("Debian policy", "debian-policy", "GPL 2+"),
+    ("Linux kernel", "linux-doc-6.1", "GPL 2"),
+    ("Perl", "perl-doc", "Artistic or GPL 1+"),
+)
 
 SOURCES = [
     Source("SNLI 1.0 (training part)", "captions", "CC BY-SA 4.0", snli),
@@ -442,6 +701,7 @@ SOURCES = [
         "CC BY 2.0 FR",
         tatoeba,
         repositories=("Helsinki-NLP/Tatoeba-Challenge",),
+        most=700_000,
     ),
     Source(
         "Taskmaster 3 and 4",
@@ -471,9 +731,6 @@ SOURCES = [
         "CC BY 4.0",
         persona_chat,
         repositories=("google-research-datasets/Synthetic-Persona-Chat",),
-    ),
-    Source(
-        "CLINC150 (out-of-scope evaluation)", "talk", "CC BY 3.0", clinc, repositories=("clinc/oos-eval",)
     ),
     Source(
         "NLU evaluation data (home assistant)",
@@ -661,5 +918,114 @@ SOURCES = [
         "PSF licence",
         from_html("python3.11-doc", ".html", ".html.gz", without="whatsnew/changelog"),
         packages=("python3.11-doc",),
+    ),
+    Source(
+        "eLife articles (abstracts, digests, some paragraphs)",
+        "science",
+        "CC BY 4.0 (some CC0)",
+        elife,
+        repositories=("elifesciences/elife-article-xml",),
+    ),
+    Source("arXiv abstracts", "science", "CC0 (metadata)", arxiv, repositories=ARXIV),
+    Source(
+        "ACL Anthology abstracts from 2016 on",
+        "science",
+        "CC BY 4.0",
+        acl,
+        repositories=("acl-org/acl-anthology",),
+    ),
+    Source(
+        "Abstracts of clinical trials (Evidence Inference)",
+        "medicine",
+        "MIT (abstracts of PubMed Central's open access subset)",
+        trials,
+        repositories=("jayded/evidence-inference",),
+    ),
+    Source("MedQuAD", "medicine", "CC BY 4.0", medquad, repositories=("abachaa/MedQuAD",)),
+    Source("Gene Ontology", "science", "CC BY 4.0", gene_ontology, packages=("r-bioc-go.db",)),
+    Source(
+        "Names of human genes (NCBI)", "science", "public domain", genes, packages=("r-bioc-org.hs.eg.db",)
+    ),
+    *(
+        Source(
+            f"OpenStax {book}",
+            kind,
+            "CC BY 4.0",
+            openstax(book, commit),
+            repositories=(f"openstax/osbooks-{book}",),
+        )
+        for book, kind, commit in OPENSTAX
+    ),
+    Source(
+        "D.C. Code and acts",
+        "law",
+        "public domain (edicts of government)",
+        from_xml("DCCouncil/law-xml", r"us/dc/council/code/.*/sections/.*\.xml", "text|heading"),
+        repositories=("DCCouncil/law-xml",),
+        most=120_000,
+    ),
+    Source(
+        "Federal Acquisition Regulation",
+        "law",
+        "public domain",
+        from_xml("GSA/GSA-Acquisition-FAR", r"dita/.*\.dita", "p"),
+        repositories=("GSA/GSA-Acquisition-FAR",),
+    ),
+    Source(
+        "Regulations of consumer finance (CFPB)",
+        "finance",
+        "public domain",
+        from_xml("cfpb/regulations-xml", r"regulation/.*\.xml", "content", limit=40),
+        repositories=("cfpb/regulations-xml",),
+    ),
+    Source(
+        "Dynamics 365 Business Central documentation",
+        "finance",
+        "CC BY 4.0",
+        from_markdown("MicrosoftDocs/dynamics365smb-docs", "business-central/"),
+        repositories=("MicrosoftDocs/dynamics365smb-docs",),
+        most=80_000,
+    ),
+    Source(
+        "Dynamics 365 finance and operations documentation",
+        "finance",
+        "CC BY 4.0",
+        from_markdown("MicrosoftDocs/dynamics-365-unified-operations-public", "articles/"),
+        repositories=("MicrosoftDocs/dynamics-365-unified-operations-public",),
+        most=120_000,
+    ),
+    Source(
+        "Shopify product taxonomy",
+        "products",
+        "MIT",
+        product_taxonomy,
+        repositories=("Shopify/product-taxonomy",),
+    ),
+    Source(
+        "World Factbook",
+        "places",
+        "public domain (CC0 copy)",
+        factbook,
+        repositories=("factbook/factbook.json",),
+    ),
+    Source(
+        "Descriptions of Debian packages", "computing", "free licences of Debian main", package_descriptions
+    ),
+    Source(
+        "Linux manual pages",
+        "computing",
+        "free licences (GPL, BSD, verbatim)",
+        manual_pages,
+        packages=MANUALS,
+    ),
+    *(
+        Source(
+            f"{name} documentation",
+            "computing",
+            licence,
+            from_html(package, ".html", ".html.gz"),
+            packages=(package,),
+        )
+        for name, package, licence in DOCUMENTATION
     ),
 ]

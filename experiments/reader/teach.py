@@ -27,7 +27,7 @@ from limelight.storage.files import atomic_file
 from limelight.tables.table import read_values
 
 VECTOR = 384
-PIECES = 128  # of a text, at most
+PIECES = 256  # of a text, at most
 CHUNK = 65_536  # texts at a time
 
 

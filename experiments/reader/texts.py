@@ -99,6 +99,29 @@ def add_tweets(texts: Texts, path: Path, rng: np.random.Generator) -> None:
     add_few_rows(texts, "tweets500", rows, groups, picks, judged_rows, [groups[i] for i in judged])
 
 
+def named(given: str) -> list[str]:
+    return given.split("=", 1)
+
+
+def add_pairs(texts: Texts, name: str, path: str) -> list[float]:
+    """Pairs of texts; their scores."""
+    first, second, scores = read(Path(path), "first", "second", "score")
+    texts.add(f"{name}-first", first)
+    texts.add(f"{name}-second", second)
+    return list(map(float, scores))
+
+
+def add_search(texts: Texts, name: str, folder: Path) -> list[list[int]]:
+    """Queries and documents; which documents each query wants."""
+    ids, titles, abstracts = read(folder / "corpus.parquet", "doc_id", "title", "abstract")
+    claims, cited = read(folder / "train.parquet", "claim", "cited_docs")
+    places = {number: k for k, number in enumerate(ids)}
+    joined = [" ".join([title, *parts]) for title, parts in zip(titles, abstracts, strict=True)]
+    texts.add(f"{name}-texts", joined)
+    texts.add(f"{name}-queries", claims)
+    return [[places[number] for number in some] for some in cited]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
@@ -110,6 +133,8 @@ def main() -> None:
         "--sst5", type=Path, nargs=2, required=True, help="training, development set: text, label"
     )
     parser.add_argument("--tweets", type=Path, required=True, help="PAN 2015: text, age_group, author")
+    parser.add_argument("--pairs", type=named, nargs="*", default=[], help="NAME=TABLE: first, second, score")
+    parser.add_argument("--searches", type=named, nargs="*", default=[], help="NAME=FOLDER, as SciFact's")
     arguments = parser.parse_args()
     texts = Texts()
     first, second, scores = read(arguments.stsb, "first", "second", "score")
@@ -121,7 +146,11 @@ def main() -> None:
     add_banking(texts, arguments.banking77, rng)
     add_sst(texts, *arguments.sst5)
     add_tweets(texts, arguments.tweets, rng)
+    pairs = {name: add_pairs(texts, name, path) for name, path in arguments.pairs}
+    searches = {name: add_search(texts, name, Path(folder)) for name, folder in arguments.searches}
     content = {
+        "pairs": pairs,
+        "searches": searches,
         "texts": [" ".join(text.split()) or "." for text in texts.texts],
         "spans": texts.spans,
         "scores": list(map(float, scores)),

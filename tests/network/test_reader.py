@@ -22,10 +22,10 @@ def network() -> Network:
 
 def test_the_vector_is_the_sum_over_rows_of_linear_maps():
     net = network()
-    spelled = Spelled(torch.tensor([1]), torch.tensor([[2, 5, 0]]))
+    spelled = Spelled(torch.tensor([1]), torch.tensor([[2, 5, 0]]), torch.tensor([[7, 0]]))
     v, M, A, *_ = net(torch.tensor([[3, 0, 8], [2, 0, 0]]), torch.tensor([3, 1]), spelled=spelled)
     w = {name: x.detach().numpy() for name, x in net.named_parameters()}
-    spelled = (w["grams.weight"][2] + w["grams.weight"][5]) / 2
+    spelled = (w["grams.weight"][2] + w["grams.weight"][5]) / 2 + w["words.weight"][7]
     S = np.array([w["words.weight"][3], spelled, w["words.weight"][8]])
     H = reference.bilstm(S, *(w[f"encoder.{name}_0"] for name in ("W_ih", "W_hh", "b")))
     M0, A0 = reference.attention(H, w["pooling.W_s1"], w["pooling.W_s2"])
@@ -39,10 +39,10 @@ def test_the_vector_is_the_sum_over_rows_of_linear_maps():
 def test_padding_gets_no_gradient_and_rounding_passes_it_through():
     net = network()
     net.rounding.fill_(1)
-    spelled = Spelled(torch.tensor([1]), torch.tensor([[0, 4]]))
+    spelled = Spelled(torch.tensor([1]), torch.tensor([[0, 4]]), torch.tensor([[7, 0]]))
     net(torch.tensor([[3, 0]]), torch.tensor([2]), spelled=spelled).logits.sum().backward()
     moved = net.words.weight.grad.any(dim=1)
-    assert moved.tolist() == [k == 3 for k in range(9)]
+    assert moved.tolist() == [k in (3, 7) for k in range(9)]
     assert net.grams.weight.grad.any(dim=1).tolist() == [k == 4 for k in range(6)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pytest
 import safetensors.numpy
 
 import limelight
+from limelight.config.recipe import ModelRecipe
+from limelight.network.parts import shapes
 from limelight.network.weights import pack_all
 from limelight.runtime.batches import encode_spelled
 from limelight.runtime.config_file import format_config
 from limelight.runtime.folder import is_reader_folder, open_folder
 from limelight.runtime.reader import Reader
-from limelight.text.spelling import MAX_GRAMS, gram_hashes
+from limelight.text.spelling import piece_tables
 from refusing import refuses
 
 WORDS = ["soup", "cold", "train"]
@@ -103,21 +106,38 @@ def test_a_reader_of_version_0_2_gives_the_same_vectors(folder: Path, tmp_path: 
     np.testing.assert_array_equal(limelight.load(tmp_path / "new").encode(TEXTS), old.encode(TEXTS))
 
 
+def other_reader(**options: Any) -> Reader:
+    """A reader with random weights whose network is not the plain one."""
+    own = {"buckets": 7, "vector_rank": 5, "vector_size": 7, "head": "vector"}
+    sizes = {"word_size": 32, "hidden": 3, "attention_hidden": 4, "rows": 2}
+    model, random = ModelRecipe(**own, **sizes, **options), np.random.default_rng(0)
+    found = {name: random.standard_normal(shape) for name, shape in shapes(model, 5, 0, False).items()}
+    weights = {name: array.astype(np.float32) for name, array in found.items()}
+    return Reader.from_parts(words=WORDS, weights=weights, model=model, facts=FACTS)
+
+
+NETWORKS = {"plain": reader, "stems": partial(other_reader, stems=True),
+            "words alone": partial(other_reader, stems=True, encoder="words")}  # fmt: skip
+
+
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("texts", [TEXTS, ["cold soup", "soup"]], ids=["spelled", "known"])
-def test_the_graph_gives_the_same_vectors(folder: Path, texts: list[str]) -> None:
-    """As another program runs it: word ids, and the n-grams of words outside the vocabulary."""
-    loaded = limelight.load(folder)
+def test_the_graph_gives_the_same_vectors(tmp_path: Path, network: str, texts: list[str]) -> None:
+    """As another program runs it: word ids, and the pieces of words outside the vocabulary."""
+    NETWORKS[network]().save(tmp_path / "reader")
+    loaded = limelight.load(tmp_path / "reader")
+    stems = loaded.recipe.model.stems
     grams = loaded.weights["grams.weight"]
-    sentences = encode_spelled(loaded.tokenizer, texts, loaded.weights["words.weight"], grams)
-    numbers = {word: None for text in texts for word in loaded.tokenizer.words(text) if word not in WORDS}
-    buckets = np.zeros((len(numbers), MAX_GRAMS), np.int32)
-    for row, word in zip(buckets, numbers, strict=True):
-        own = [hash % (len(grams) - 1) + 1 for hash in gram_hashes(word)]
-        row[: len(own)] = own
+    sentences = encode_spelled(loaded.tokenizer, texts, loaded.weights["words.weight"], grams, stems)
+    others = dict.fromkeys(
+        word for text in texts for word in loaded.tokenizer.words(text) if word not in WORDS
+    )
+    tables = piece_tables(list(others), len(grams) - 1, loaded.tokenizer.ids if stems else None)
+    assert stems == bool(tables[1].any()) or not others  # "trains" has "train" in it
     feed = sentences.feed(np.arange(len(texts)))
-    session = onnxruntime.InferenceSession(folder / "model.onnx")
-    given = {"ids": feed["ids"], "lengths": feed["lengths"], "buckets": buckets}
-    vectors, M = session.run(["vector", "M"], given)
+    session = onnxruntime.InferenceSession(tmp_path / "reader" / "model.onnx")
+    given = {"ids": feed["ids"], "lengths": feed["lengths"], "buckets": tables[0]}
+    vectors, M = session.run(["vector", "M"], {**given, **({"stems": tables[1]} if stems else {})})
     np.testing.assert_allclose(M, loaded.embed(texts), atol=1e-5)
     expected = loaded.encode(texts, normalize_embeddings=False)
     np.testing.assert_allclose(vectors, expected, atol=1e-5)

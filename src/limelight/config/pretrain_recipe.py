@@ -25,10 +25,11 @@ def _as_in_training(name: str, default: Any) -> Any:
 class ReaderRecipe:
     """How a reader is made."""
 
+    encoder: str = _as_in_training("encoder", "bilstm")
     pooling: str = _as_in_training("pooling", "self-attention")
-    words: int = option(42_000, "Words with a vector of their own; others are read by their spelling.", low=1)
+    words: int = option(38_000, "Words with a vector of their own; others are read by their spelling.", low=1)
     word_size: int = option(256, f"Size of the word vectors [d], a multiple of {GROUP}.", low=GROUP)
-    buckets: int = option(6_000, "Vectors for hashed character n-grams, which spell the other words.", low=1)
+    buckets: int = option(10_000, "Vectors for hashed character n-grams, which spell the other words.", low=1)
     hidden: int = option(300, "LSTM units in each direction [u].", low=1, basic=True)
     attention_hidden: int = _as_in_training("attention_hidden", 128)
     rows: int = option(24, "Rows of the embedding matrix [r].", low=1, needs=ATTENTION, basic=True)
@@ -87,8 +88,9 @@ class ReaderRecipe:
     def recipe(self) -> Recipe:
         """The same as a recipe of the whole library: what its training and its runtime read."""
         return Recipe().override(
-            pooling=self.pooling, word_size=self.word_size, hidden=self.hidden, rows=self.rows,
-            attention_hidden=self.attention_hidden, max_length=self.max_length, penalty=self.penalty,
+            encoder=self.encoder, pooling=self.pooling, word_size=self.word_size, hidden=self.hidden,
+            rows=self.rows, attention_hidden=self.attention_hidden, max_length=self.max_length,
+            penalty=self.penalty,
             batch_size=max(self.batch_size, 1), epochs=max(self.epochs, 1), seed=self.seed,
             learning_rate=self.learning_rate, precision=self.precision, optimizer="adam",
             schedule="cosine", clip_norm=1.0, ema_decay=0.999,

@@ -105,6 +105,10 @@ class ModelRecipe:
         0, "Vectors for hashed character n-grams, which spell the words outside the vocabulary of a reader.",
         low=0, needs=READER, flag=False,
     )
+    stems: bool = option(
+        False, "Read such a word also from the known words in it: genome-wide from genome and wide.",
+        needs=READER, flag=False,
+    )
     projection: int = option(
         0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0
     )
@@ -164,7 +168,7 @@ class ModelRecipe:
 
     @property
     def spells_words(self) -> bool:
-        """Whether words outside the vocabulary are read by their n-grams, as a reader does."""
+        """Whether words outside the vocabulary are read by their spelling, as a reader does."""
         return self.head == "vector" and self.buckets > 0
 
     @property

@@ -138,7 +138,7 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(
-    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray
+    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, stems: bool = False
 ) -> SpelledSentences:
     """Look up the words of each text; those outside the vocabulary get ids of their own.
 
@@ -155,7 +155,7 @@ def encode_spelled(
         split = tokenizer.words(texts[k])  # a text without words stays one unknown word
         for at in np.flatnonzero(words == UNKNOWN).tolist() if split else ():
             words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
-    spelled = spell(list(numbers), grams)
+    spelled = spell(list(numbers), grams, table, tokenizer.ids if stems else None)
     return SpelledSentences(ids, lengths, table, spelled)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
+from ..config.recipe import ModelRecipe, Recipe
 from ..errors import LimelightError, bad_value
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
@@ -50,11 +51,16 @@ class Reader(SentenceEncoder):
         *,
         words: Sequence[str],
         weights: Mapping[str, np.ndarray],
+        model: ModelRecipe | None = None,
         facts: Mapping[str, Any] | None = None,
         **options: Unpack[DeviceOptions],
     ) -> Reader:
-        """Make a reader that was never saved; the sizes of its network are those of its weights."""
-        recipe = recipe_of({name: array.shape for name, array in weights.items()})
+        """Make a reader that was never saved; without a recipe, an LSTM's with the sizes of its weights."""
+        recipe = (
+            recipe_of({name: array.shape for name, array in weights.items()})
+            if model is None
+            else (replace(Recipe(), model=model))
+        )
         check_weights(weights, shapes(recipe.model, len(words) + len(SPECIAL), 0, False))
         return cls(Parts(recipe, tokenizer_of(tuple(words)), weights, facts=facts or {}), **options)
 

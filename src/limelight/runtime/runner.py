@@ -202,9 +202,8 @@ class Runner(ABC):
         """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
         if not self.recipe.model.spells_words:
             return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
-        return encode_spelled(
-            self.tokenizer, texts, self.weights["words.weight"], self.weights["grams.weight"]
-        )
+        tables = (self.weights[f"{name}.weight"] for name in ("words", "grams"))
+        return encode_spelled(self.tokenizer, texts, *tables, self.recipe.model.stems)
 
     def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
         """The word ids of the different texts, and which two make up each pair (pairs, 2)."""

@@ -96,7 +96,8 @@ class Start(Parts):
             matrix[new], found[new] = own.matrix[len(SPECIAL) :], own.found[len(SPECIAL) :]
         grams = self.weights.get("grams.weight")
         if grams is not None:
-            matrix[new] = spell([vocabulary[k] for k in new.tolist()], grams)
+            table, known = self.weights["words.weight"], ids if self.recipe.model.stems else None
+            matrix[new] = spell([vocabulary[k] for k in new.tolist()], grams, table, known)
             matrix[UNKNOWN] = grams[1:].mean(axis=0)
             matrix[new] = round_to_4_bits(matrix[new])  # as the others are: then the folder stays small
         matrix[PAD] = 0

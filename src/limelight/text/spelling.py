@@ -1,30 +1,84 @@
-"""Vectors for words outside a reader's vocabulary, by spelling: the mean over character n-grams."""
+"""Vectors for words outside a reader's vocabulary, by spelling: known words in them, and character n-grams.
+
+"Macrophages" is macrophage and what is left of it, "genome-wide" is genome and wide. What no known word
+covers is read by its n-grams, which share a table by their hashes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 GRAM_SIZES = (3, 4, 5)  # characters of an n-gram
+REST_SIZES = (2, 3, 4, 5)  # and of one beside a known word
 MAX_GRAMS = 32  # n-grams of a word, the shorter ones first
+MAX_STEMS = 4  # known words in a word
+SHORTEST_STEM = 4  # letters; between marks it may be any known word
+LONGEST_STEM = 40
+_MARKS = re.compile(r"[\W_]+")
 
 
-def spell(words: Sequence[str], grams: np.ndarray) -> np.ndarray:
-    """(words, d): the mean of the vectors of each word's n-grams; `grams` has them by hash, from 1 on.
+class Pieces(NamedTuple):
+    """What a word is made of."""
 
-    >>> spell(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
-    [[1.0], [1.0]]
+    grams: list[int]  # the hashes of its n-grams
+    stems: list[int]  # the ids of the known words in it
+
+
+def pieces(word: str, known: Mapping[str, int]) -> Pieces:
+    """The known words in a word, other than itself, and the n-grams of the rest.
+
+    >>> known = {"macrophage": 2, "genome": 3, "wide": 4}
+    >>> pieces("genome-wide", known)
+    Pieces(grams=[], stems=[3, 4])
+    >>> found = pieces("macrophages", known)
+    >>> found.stems, [hash == crc32(gram) for hash, gram in zip(found.grams, [b"es", b"s>", b"es>"])]
+    ([2], [True, True, True])
     """
-    hashes = [gram_hashes(word) for word in words]
-    counts = np.fromiter(map(len, hashes), np.intp, len(hashes))
-    rows = np.fromiter(chain.from_iterable(hashes), np.int64, counts.sum()) % (len(grams) - 1) + 1
-    sums = np.empty((len(words), grams.shape[1]), grams.dtype)
-    for k, own in enumerate(np.split(rows, np.cumsum(counts[:-1]))[: len(words)]):
-        np.add.reduce(grams[own], axis=0, out=sums[k])
-    return np.asarray(sums / counts[:, None].astype(grams.dtype))
+    grams, stems = list[int](), list[int]()
+    for part in _MARKS.split(word) if not word.isalnum() else (word,):
+        if part != word and part in known:
+            stems.append(known[part])
+        elif part:
+            start, end = _stems(part, word, known)
+            stems += [known[stem] for stem in (part[:start], part[end:]) if stem]
+            if start < end:
+                grams += _hashes(*_rest(part, start, end))
+    if not grams and not stems:
+        return Pieces(gram_hashes(word), [])
+    return Pieces(grams[:MAX_GRAMS], stems[:MAX_STEMS])
+
+
+def _stems(part: str, word: str, known: Mapping[str, int]) -> tuple[int, int]:
+    """Where the longest known word that begins the part ends, and where the one that ends it begins.
+
+    One of them has half of the letters or more; where they share letters, only the longer one counts.
+    """
+    size = len(part)
+    ends = range(min(size - 1, LONGEST_STEM), SHORTEST_STEM - 1, -1)
+    first = next((k for k in ends if part[:k] in known and part[:k] != word), 0)
+    starts = range(max(1, size - LONGEST_STEM), size - SHORTEST_STEM + 1)
+    last = next((k for k in starts if part[k:] in known and part[k:] != word), size)
+    if max(first, size - last) < size / 2:
+        return 0, size
+    if first > last:
+        return (first, size) if first >= size - last else (0, last)
+    return first, last
+
+
+def _rest(part: str, start: int, end: int) -> tuple[str, tuple[int, ...]]:
+    """What is left between known words, with a letter or a mark on each side, and the sizes of n-grams."""
+    marked = f"<{part}>"
+    return marked[start : end + 2], REST_SIZES if start or end < len(part) else GRAM_SIZES
+
+
+def _hashes(text: str, sizes: tuple[int, ...]) -> list[int]:
+    parts = (text[k : k + size] for size in sizes for k in range(len(text) - size + 1))
+    return [crc32(part.encode(errors="replace")) for part in parts]
 
 
 def gram_hashes(word: str) -> list[int]:
@@ -33,6 +87,53 @@ def gram_hashes(word: str) -> list[int]:
     >>> [hash == crc32(gram) for hash, gram in zip(gram_hashes("hi"), [b"<hi", b"hi>", b"<hi>"])]
     [True, True, True]
     """
-    marked = f"<{word}>"
-    parts = [marked[k : k + size] for size in GRAM_SIZES for k in range(len(marked) - size + 1)]
-    return [crc32(part.encode(errors="replace")) for part in parts[:MAX_GRAMS]]
+    return _hashes(f"<{word}>", GRAM_SIZES)[:MAX_GRAMS]
+
+
+def piece_tables(
+    words: Sequence[str], buckets: int, known: Mapping[str, int] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(words, MAX_GRAMS) and (words, MAX_STEMS) int32: rows of the table of n-grams, from 1 on, and of words;
+    0 for none. Without `known`, words are spelled by their n-grams alone.
+
+    >>> grams, stems = piece_tables(["hi", "genome-wide"], 5, {"genome": 3, "wide": 4})
+    >>> [h % 5 + 1 for h in gram_hashes("hi")] == grams[0, :3].tolist(), stems.tolist()
+    (True, [[0, 0, 0, 0], [3, 4, 0, 0]])
+    """
+    grams = np.zeros((len(words), MAX_GRAMS), np.int32)
+    stems = np.zeros((len(words), MAX_STEMS), np.int32)
+    for k, word in enumerate(words):
+        own = Pieces(gram_hashes(word), []) if known is None else pieces(word, known)
+        grams[k, : len(own.grams)] = [h % buckets + 1 for h in own.grams]
+        stems[k, : len(own.stems)] = own.stems
+    return grams, stems
+
+
+def spell(
+    words: Sequence[str],
+    grams: np.ndarray,
+    table: np.ndarray | None = None,
+    known: Mapping[str, int] | None = None,
+) -> np.ndarray:
+    """(words, d): the mean of the vectors of each word's n-grams, and that of the known words in it.
+
+    `grams` has them by hash, from 1 on; `table` those of the known words by id.
+
+    >>> spell(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
+    [[1.0], [1.0]]
+    """
+    own, stems = piece_tables(words, len(grams) - 1, known)
+    spelled = _means(own, grams)
+    return spelled + _means(stems, table) if table is not None and known is not None else spelled
+
+
+def _means(rows: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """(words, d): the mean over the rows of a table that each word has; zeros where it has none.
+
+    One sum a word: its vector must not depend on the words beside it.
+    """
+    counts = np.count_nonzero(rows, axis=1)
+    sums = np.zeros((len(rows), table.shape[1]), table.dtype)
+    for k in np.flatnonzero(counts):
+        np.add.reduce(table[rows[k, : counts[k]]], axis=0, out=sums[k])
+    return np.asarray(sums / np.maximum(counts, 1)[:, None].astype(table.dtype))

@@ -178,6 +178,15 @@ class Tokenizer:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def ids(self) -> Mapping[str, int]:
+        """The id of every word in the vocabulary.
+
+        >>> Tokenizer.from_words(["good"]).ids["good"]
+        2
+        """
+        return self._ids
+
     def split(self, text: str) -> list[str]:
         """The words, as they are in the text.
 

@@ -308,7 +308,8 @@ class PretrainJob(Job):
             facts |= {"teacher": objective.data.teacher, "texts": texts, "seconds": round(seconds)}
             if not holds_weights(self.out, weights):  # it may have been killed after writing it
                 about = {"pretraining": objective.reader_recipe.to_dict(), **facts}
-                reader = Reader.from_parts(words=words, weights=weights, facts=about)
+                model = objective.recipe.model
+                reader = Reader.from_parts(words=words, weights=weights, model=model, facts=about)
                 reader.save(self.out, overwrite=self.overwrite)
         shutil.rmtree(self.folder, ignore_errors=True)
         return facts

@@ -1,7 +1,7 @@
-"""Which words of a batch are spelled from their n-grams in training, and with which typing errors.
+"""Which words of a batch are spelled from their pieces in training, and with which typing errors.
 
 Words outside the vocabulary always are. Known words are too at times, the rarer the more often, so that the
-n-grams learn; and some are misspelled, as people misspell them, while the teacher saw them as they were.
+pieces learn; and some are misspelled, as people misspell them, while the teacher saw them as they were.
 Random choices depend on the seed, the step and the place in the batch alone: a run on several processes, or a
 resumed one, makes the same.
 """
@@ -12,12 +12,11 @@ import random
 import zlib
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..network.torch.network import Spelled
-from ..text.spelling import MAX_GRAMS, gram_hashes
+from ..text.spelling import piece_tables
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
 
 SPELLED, RARE = 0.1, 20_000  # words of this rank and above are spelled this often, more frequent ones less
@@ -27,7 +26,7 @@ ROOM = 6  # on a GPU, one word in this many can be spelled; the number must not 
 
 
 class SpelledWords:
-    """The n-grams of every word in the texts, the first `known` of which have vectors of their own."""
+    """The pieces of every word in the texts, the first `known` of which have vectors of their own."""
 
     def __init__(
         self,
@@ -39,22 +38,28 @@ class SpelledWords:
         device: torch.device,
     ) -> None:
         self.known, self.typos, self.seed = known, typos, seed
-        self.buckets = torch.from_numpy(gram_table(vocabulary, buckets)).to(device)  # (words, MAX_GRAMS)
+        stems = {word: id for id, word in enumerate(vocabulary[:known]) if id >= len(SPECIAL)}
+
+        def tables(words: Sequence[str]) -> list[Tensor]:
+            return [torch.from_numpy(table).to(device) for table in piece_tables(words, buckets, stems)]
+
+        self.pieces = tables(vocabulary)  # (words, MAX_GRAMS), (words, MAX_STEMS)
+        for table in self.pieces:
+            table[: len(SPECIAL)] = 0
         rank = torch.arange(len(vocabulary), device=device) - len(SPECIAL)
         self.rate = SPELLED * (rank / RARE).clamp(0, 1)  # (words of the texts,)
-        self.variants = None
+        self.variants: list[Tensor] | None = None
         if typos:
             wrong = [misspellings(word, seed) for word in vocabulary[:known]]
             flat = [each for some in wrong for each in some]
-            grams = torch.from_numpy(gram_table(flat, buckets)).to(device)
-            self.variants = grams.view(known, VARIANTS, MAX_GRAMS)
+            self.variants = [table.view(known, VARIANTS, -1) for table in tables(flat)]
             errs = [some[0] != word for some, word in zip(wrong, vocabulary[:known], strict=True)]
             self.can_err = torch.tensor(errs, device=device)
 
     def read(
         self, ids: Tensor, lengths: Tensor, u: Tensor | None = None
     ) -> tuple[Tensor, Tensor, None, None, Spelled]:
-        """What the network takes: ids (batch, n) of all words -> those known, n-grams of those spelled.
+        """What the network takes: ids (batch, n) of all words -> those known, pieces of those spelled.
 
         u (batch, n) in [0, 1) chooses which known words are spelled, and how; without it none is.
         """
@@ -69,13 +74,15 @@ class SpelledWords:
         spelled = spelled & (ids != PAD)
         places = self._places(spelled)
         words = ids.flatten()[places]
-        buckets = self.buckets[words]
+        pieces = [table[words] for table in self.pieces]
         if u is not None and self.variants is not None:
             variant = (u.flatten()[places] * (VARIANTS / self.typos)).long().clamp(max=VARIANTS - 1)
-            misspelled = self.variants[words.clamp(max=self.known - 1), variant]
-            buckets = torch.where(wrong.flatten()[places].unsqueeze(1), misspelled, buckets)
-        buckets = buckets.long() * spelled.flatten()[places].unsqueeze(1)
-        return ids.masked_fill(spelled, PAD), lengths, None, None, Spelled(places, buckets)
+            misspelled = [table[words.clamp(max=self.known - 1), variant] for table in self.variants]
+            is_wrong = wrong.flatten()[places].unsqueeze(1)
+            pieces = [torch.where(is_wrong, a, b) for a, b in zip(misspelled, pieces, strict=True)]
+        is_spelled = spelled.flatten()[places].unsqueeze(1)
+        buckets, stems = (each.long() * is_spelled for each in pieces)
+        return ids.masked_fill(spelled, PAD), lengths, None, None, Spelled(places, buckets, stems)
 
     def _places(self, spelled: Tensor) -> Tensor:
         """Where the spelled words are; on a GPU a fixed number of places, the spelled words first."""
@@ -122,20 +129,3 @@ def _misspell(word: str, choose: random.Random) -> str:
     if kind == 0:
         return word[:k] + word[k + 1] + word[k] + word[k + 2 :]
     return word[:k] + word[k + 1 :] if kind == 1 else word[: k + 1] + word[k:]
-
-
-# ---------------------------------------------------------------- n-grams of many words
-
-
-def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
-    """(words, MAX_GRAMS) int32: the buckets of each word's n-grams, from 1 on; 0 for none.
-
-    >>> [h % 5 + 1 for h in gram_hashes("hi")] == gram_table(["hi"], 5)[0, :3].tolist()
-    True
-    """
-    table = np.zeros((len(words), MAX_GRAMS), np.int32)
-    for k, word in enumerate(words):
-        if k >= len(SPECIAL) or word not in SPECIAL:
-            hashes = gram_hashes(word)
-            table[k, : len(hashes)] = [h % buckets + 1 for h in hashes]
-    return table

@@ -11,7 +11,9 @@ from .teacher import Vectors
 
 SPREAD = 0.3  # standard deviation of the starting vectors
 SAMPLE = 20_000  # words whose principal components are found
-SENTENCES, ROUNDS, RIDGE = 200_000, 12, 1.0  # for `fit_words`
+SENTENCES, RIDGE = 200_000, 1.0  # for `fit_words`
+ROUNDS = 12  # of conjugate gradients
+GRAM_RIDGE = 0.1  # for `start_grams`: a word is the mean of some twenty
 
 
 def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
@@ -38,18 +40,26 @@ def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
     return start
 
 
-def start_grams(words: Tensor, buckets: Tensor, count: int) -> Tensor:
-    """(count + 1, d): each n-gram starts as twice the mean of the words that have it.
+@torch.no_grad()
+def start_grams(table: Tensor, grams: Tensor, stems: Tensor, count: int) -> Tensor:
+    """(count + 1, d): the n-grams that spell the known words best, with the other known words in them.
 
-    `buckets` (words, grams) has the n-grams of each word, 0 for none.
+    `table` (words, d) has the vectors of all known words; `grams` and `stems` (words, ...) the pieces of
+    each, 0 for none.
     """
-    total, number = words.new_zeros(count + 1, words.shape[1]), words.new_zeros(count + 1, 1)
-    for column in buckets.long().T:
-        total.index_add_(0, column, words)
-        number.index_add_(0, column, words.new_ones(len(words), 1))
-    grams = 2 * total / number.clamp(min=1)
-    grams[0] = 0
-    return grams
+    X = _means(grams, count + 1)
+    rest = table - _means(stems, len(table)) @ table
+    found = _ridge(X, rest * (grams > 0).any(1, keepdim=True), GRAM_RIDGE)
+    found[0] = 0
+    return found
+
+
+def _means(rows: Tensor, size: int) -> Tensor:
+    """(words, size), sparse: what takes the mean over the rows of a table that each word has, but for 0."""
+    words, columns = rows.nonzero(as_tuple=True)
+    share = 1 / (rows > 0).sum(1).float()[words]
+    indices = torch.stack([words, rows[words, columns].long()])
+    return torch.sparse_coo_tensor(indices, share, (len(rows), size), check_invariants=False).coalesce()
 
 
 @torch.no_grad()
@@ -63,16 +73,21 @@ def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, 
     rows = np.sort(random.permutation(len(split))[:SENTENCES])
     X = _shares(split, rows, known).to(device)
     targets = torch.nn.functional.normalize(torch.from_numpy(vectors[rows].astype(np.float32)), dim=1)
-    residual = X.T @ (targets - targets.mean(0)).to(device)
+    return np.asarray(_ridge(X, (targets - targets.mean(0)).to(device), RIDGE).cpu().numpy())
+
+
+def _ridge(X: Tensor, Y: Tensor, strength: float) -> Tensor:
+    """W for which X W is near Y, by conjugate gradients; X is sparse."""
+    residual = X.T @ Y
     W, direction, norm = torch.zeros_like(residual), residual.clone(), residual.square().sum()
     for _ in range(ROUNDS):
-        moved = RIDGE * direction + X.T @ (X @ direction)
+        moved = strength * direction + X.T @ (X @ direction)
         step = norm / (direction * moved).sum().clamp(min=1e-12)
         W += step * direction
         residual -= step * moved
         before, norm = norm, residual.square().sum()
         direction = residual + norm / before.clamp(min=1e-12) * direction
-    return np.asarray(W.cpu().numpy())
+    return W
 
 
 def _shares(split: Split, rows: np.ndarray, known: int) -> Tensor:

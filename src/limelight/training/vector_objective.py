@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..config.pretrain_recipe import ReaderRecipe
+from ..network.parts import state_size
 from ..network.torch.attention import penalty
 from ..network.torch.network import Network
 from ..runtime.folder import as_stored
@@ -60,20 +61,22 @@ class VectorObjective(Objective):
         recipe, vector = self.reader_recipe, self.data.train.shape[1]
         torch.default_generator.manual_seed(recipe.seed)
         # one max-pooled row gets a map of full rank, to be compared fairly
-        rank = recipe.rank if recipe.pooling == "self-attention" else min(vector, 2 * recipe.hidden)
+        full = min(vector, state_size(self.recipe.model))
+        rank = recipe.rank if recipe.pooling == "self-attention" else full
         network = self.new_network(rank, vector)
         words = torch.from_numpy(self.data.start)
         with torch.no_grad():
             network.words.weight[:] = 0
             network.words.weight[len(SPECIAL) :] = words
-            buckets = self.spelled.buckets[len(SPECIAL) : self.known].cpu()
-            network.grams.weight.copy_(start_grams(words, buckets, recipe.buckets))
+            pieces = (table[: self.known].cpu() for table in self.spelled.pieces)
+            network.grams.weight.copy_(start_grams(network.words.weight, *pieces, recipe.buckets))
         return network
 
     def new_network(self, rank: int, vector: int) -> Network:
         """A reader with random weights."""
-        sizes = {"buckets": self.reader_recipe.buckets, "vector_rank": rank, "vector_size": vector}
-        return Network(self.recipe.override(head="vector", **sizes).model, self.known)
+        own = {"buckets": self.reader_recipe.buckets, "vector_rank": rank, "vector_size": vector}
+        self.recipe = self.recipe.override(head="vector", stems=True, **own)
+        return Network(self.recipe.model, self.known)
 
     def identity(self) -> dict[str, Any]:
         own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher} | dict(self.data.digests)

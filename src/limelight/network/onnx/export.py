@@ -2,11 +2,12 @@
 
 The whole graph of a text model:    ids, lengths          -> probabilities, M, A
 The whole graph of a pair model:    ids, lengths, pairs   -> probabilities, M, A
-The whole graph of a reader:        ids, lengths, buckets -> vector, M, A
+The whole graph of a reader:        ids, lengths, buckets, stems -> vector, M, A
 where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
-pairs it is in. `buckets` (w, 32) holds the n-grams of words outside the vocabulary, 0 for none; the ids of
-these words begin after those of the vocabulary. All inputs are int32; padding at the end of a row of ids is 0
-and changes nothing. In regression the first output is `values`.
+pairs it is in. `buckets` (w, 32) holds the n-grams of words outside the vocabulary, `stems` (w, 4) the ids of
+known words in them, 0 for none (text/spelling.py); older readers have no `stems`. The ids of these words
+begin after those of the vocabulary. All inputs are int32; padding at the end of a row of ids is 0 and changes
+nothing. In regression the first output is `values`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...config.recipe import ModelRecipe
-from ...text.spelling import MAX_GRAMS
+from ...text.spelling import MAX_GRAMS, MAX_STEMS
 from ..outputs import ACTIVATIONS, OUTPUT_NAMES
 from ..parts import matrix_shape
 from ..quantise import Weights
@@ -54,7 +55,8 @@ def export_onnx(
     g = Graph("limelight")
     net = arithmetic(g, weights, int8)
     ids, lengths = _sentence_inputs(g)
-    M, A, _ = encode(net, recipe, ids, lengths, _spelled_words(net, ids) if recipe.spells_words else "")
+    X = _spelled_words(net, recipe, ids) if recipe.spells_words else ""
+    M, A, _ = encode(net, recipe, ids, lengths, X)
     features = M
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
@@ -72,24 +74,32 @@ def export_onnx(
     return g.to_bytes(locations)
 
 
-def _spelled_words(net: Float32, ids: str) -> str:
-    """X (n, batch, d): the table's words; ids beyond it are read from the mean of their n-grams."""
+def _spelled_words(net: Float32, recipe: ModelRecipe, ids: str) -> str:
+    """X (n, batch, d): the table's words; ids beyond it are read by their spelling."""
     g = net.graph
     known, zero = g.constant(len(net.weights["words.weight"]), "int32"), g.constant(0, "int32")
     given = g.input("buckets", "int32", "words", MAX_GRAMS)
-    buckets = g.op(
-        "Concat", given, g.constant(np.zeros((1, MAX_GRAMS)), "int32"), axis=0
-    )  # the last: no word
-    one, last = g.constant([1], "int64"), g.constant([-1], "int64")
-    on = g.op("Cast", g.op("Greater", buckets, zero), to=1)  # (words + 1, 32)
-    grams = g.op("Mul", net.rows("grams.weight", buckets), g.op("Unsqueeze", on, last))  # (words + 1, 32, d)
-    count = g.op("Max", g.op("ReduceSum", on, one, keepdims=1), g.constant(1, "float32"))
-    spelled = g.op("Div", g.op("ReduceSum", grams, one, keepdims=0), count)
+    spelled = _mean_rows(net, "grams.weight", given, MAX_GRAMS)
+    if recipe.stems:
+        stems = g.input("stems", "int32", "words", MAX_STEMS)
+        spelled = g.op("Add", spelled, _mean_rows(net, "words.weight", stems, MAX_STEMS))
     ids = g.op("Transpose", ids, perm=[1, 0])
     is_known, no_word = g.op("Less", ids, known), g.op("Cast", g.op("Shape", given, start=0, end=1), to=6)
+    last = g.constant([-1], "int64")
     others = g.op("Gather", spelled, g.op("Where", is_known, no_word, g.op("Sub", ids, known)))
     table = net.words(g.op("Where", is_known, ids, zero))
     return g.op("Where", g.op("Unsqueeze", is_known, last), table, others)
+
+
+def _mean_rows(net: Float32, name: str, rows: str, size: int) -> str:
+    """(words + 1, d): the mean of the table's rows (words, size) that are not 0; the last, of none, is 0."""
+    g = net.graph
+    rows = g.op("Concat", rows, g.constant(np.zeros((1, size)), "int32"), axis=0)
+    one, last = g.constant([1], "int64"), g.constant([-1], "int64")
+    on = g.op("Cast", g.op("Greater", rows, g.constant(0, "int32")), to=1)  # (words + 1, size)
+    found = g.op("Mul", net.rows(name, rows), g.op("Unsqueeze", on, last))  # (words + 1, size, d)
+    count = g.op("Max", g.op("ReduceSum", on, one, keepdims=1), g.constant(1, "float32"))
+    return g.op("Div", g.op("ReduceSum", found, one, keepdims=0), count)
 
 
 def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:

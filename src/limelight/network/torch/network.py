@@ -32,10 +32,11 @@ class Output(NamedTuple):
 
 
 class Spelled(NamedTuple):
-    """The words of a batch that are read by their character n-grams; their ids are 0."""
+    """The words of a batch that are read by their spelling; their ids are 0."""
 
     places: Tensor  # (p,): as indices into batch * n
     buckets: Tensor  # (p, grams): the n-grams of each, 0 for none
+    stems: Tensor  # (p, stems): the known words in each, 0 for none
 
 
 class Network(nn.Module):
@@ -113,14 +114,18 @@ class Network(nn.Module):
         return S if self.projection is None else self.projection(S)
 
     def _spell(self, ids: Tensor, spelled: Spelled) -> Tensor:
-        """Known words from the table; for spelled ones, the mean of their n-grams' vectors."""
-        known = (ids > 0).unsqueeze(2)
-        S = self._rounded(self.words(ids)) * known  # padding stays zero, and gets no gradient
+        """Known words from the table; for spelled ones, the means over their n-grams and known words."""
+        S = self._known(ids)
         table = nn.functional.pad(self._rounded(self.grams.weight[1:]), (0, 0, 1, 0))
         buckets = spelled.buckets
         grams = table.index_select(0, buckets.flatten()).view(*buckets.shape, S.shape[2])
-        count = (buckets > 0).sum(1, keepdim=True).clamp(min=1)
-        return S.flatten(0, 1).index_add(0, spelled.places, grams.sum(1) / count).view_as(S)
+        own = _mean(grams, buckets) + _mean(self._known(spelled.stems), spelled.stems)
+        S = S.flatten(0, 1).index_add(0, spelled.places, own).view_as(S)
+        return S.to(self.vector.W_shared.dtype)  # an LSTM would see to it, words alone do not
+
+    def _known(self, ids: Tensor) -> Tensor:
+        """(..., d): words from the table; padding stays zero, and gets no gradient."""
+        return self._rounded(self.words(ids)) * (ids > 0).unsqueeze(-1)
 
     def _rounded(self, rows: Tensor) -> Tensor:
         """Rows as they will be stored, once `rounding` is 1; the gradient passes straight through."""
@@ -159,6 +164,11 @@ class Network(nn.Module):
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
         return M, A1[..., :n], A2[..., :n2]
+
+
+def _mean(rows: Tensor, ids: Tensor) -> Tensor:
+    """(p, d): the mean of rows (p, k, d) whose ids are not 0, which are zeros where they are."""
+    return rows.sum(1) / (ids > 0).sum(1, keepdim=True).clamp(min=1)
 
 
 def round_to_4_bits(rows: Tensor) -> Tensor:
