@@ -21,7 +21,7 @@ from torch import Tensor
 from .errors import LimelightError
 from .network.torch.network import Network, Spelled
 from .runtime.folder import BUNDLED, open_folder, save_folder
-from .text.spelling import gram_hashes
+from .text.spelling import piece_tables
 from .text.tokenizer import PAD, UNKNOWN
 
 try:
@@ -58,37 +58,43 @@ class Reader(InputModule):
     def preprocess(
         self, inputs: Sequence[str], prompt: str | None = None, **options: Any
     ) -> dict[str, Tensor]:
-        """`input_ids` (texts, n), `attention_mask`, and `grams` (texts, n, some) of spelled words."""
+        """`input_ids` (texts, n), `attention_mask`, and `grams` and `stems` of spelled words."""
         texts = [f"{prompt or ''}{text}" for text in inputs]
         ids, lengths = self.tokenizer.encode(texts)
-        split = np.split(ids, np.cumsum(lengths)[:-1])
-        spelled = [self._spell(text, words) for text, words in zip(texts, split, strict=True)]
-        shape = len(texts), int(lengths.max(initial=1))
-        padded, grams = np.full(shape, PAD, np.int64), _grams(spelled, shape)
-        for k, words in enumerate(split):
-            padded[k, : len(words)] = words
-        padded[(grams > 0).any(axis=2)] = PAD  # the network adds what their n-grams say
-        mask = (np.arange(shape[1]) < lengths[:, None]).astype(np.int64)
-        found = {"input_ids": padded, "attention_mask": mask, "grams": grams}
-        return {name: torch.from_numpy(array) for name, array in found.items()}
+        mask = np.arange(lengths.max(initial=1)) < lengths[:, None]  # (texts, n)
+        padded = np.full(mask.shape, PAD, np.int64)
+        padded[mask] = ids
+        grams, stems = self._spell(texts, padded)
+        found = {"input_ids": padded, "attention_mask": mask, "grams": grams, "stems": stems}
+        return {name: torch.from_numpy(array.astype(np.int64)) for name, array in found.items()}
 
     def tokenize(self, texts: Sequence[str], **options: Any) -> dict[str, Tensor]:
         """The same, by its name before version 6."""
         return self.preprocess(texts, **options)
 
-    def _spell(self, text: str, ids: np.ndarray) -> dict[int, list[int]]:
-        """The n-grams of each word that has no vector of its own, by its place."""
-        unknown = np.flatnonzero(ids == UNKNOWN).tolist()
-        words = self.tokenizer.words(text) if unknown else ()
-        buckets = self._parts.recipe.model.buckets
-        return {at: [h % buckets + 1 for h in gram_hashes(words[at])] for at in unknown if words}
+    def _spell(self, texts: Sequence[str], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The n-grams and the known words in each word without a vector of its own, (texts, n, some) each.
+
+        Dense, so that a batch can be cut like any other. The ids of these words become those of padding: the
+        network adds what their pieces say.
+        """
+        split = {k: self.tokenizer.words(texts[k]) for k in np.flatnonzero((ids == UNKNOWN).any(axis=1))}
+        unknown = [(k, at) for k, at in np.argwhere(ids == UNKNOWN).tolist() if split[k]]
+        rows, places = np.array(unknown, int).reshape(-1, 2).T
+        ids[rows, places] = PAD
+        model, words = self._parts.recipe.model, [split[k][at] for k, at in unknown]
+        tables = piece_tables(words, model.buckets, self.tokenizer.ids if model.stems else None)
+        grams, stems = (np.zeros((*ids.shape, table.shape[1]), np.int32) for table in tables)
+        grams[rows, places], stems[rows, places] = tables
+        return grams, stems
 
     def forward(self, features: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Adds `sentence_embedding` (texts, 384)."""
-        grams = features["grams"].flatten(0, 1)  # (texts * n, some)
-        places = (grams > 0).any(dim=1).nonzero().squeeze(1)
+        grams, stems = (features[name].flatten(0, 1) for name in ("grams", "stems"))  # (texts * n, some)
+        places = ((grams > 0).any(dim=1) | (stems > 0).any(dim=1)).nonzero().squeeze(1)
+        spelled = Spelled(places, grams[places], stems[places])
         lengths = features["attention_mask"].sum(dim=1)
-        vectors = self.network(features["input_ids"], lengths, spelled=Spelled(places, grams[places])).logits
+        vectors = self.network(features["input_ids"], lengths, spelled=spelled).logits
         features["sentence_embedding"] = torch.nn.functional.normalize(vectors, dim=1)
         return features
 
@@ -110,13 +116,3 @@ class Reader(InputModule):
     def get_config_dict(self) -> dict[str, Any]:
         """What it is shown with."""
         return {"words": len(self.tokenizer), "embedding_dimension": self.get_embedding_dimension()}
-
-
-def _grams(spelled: Sequence[dict[int, list[int]]], shape: tuple[int, int]) -> np.ndarray:
-    """(texts, n, some): dense, so that a batch can be cut like any other."""
-    most = max((len(each) for words in spelled for each in words.values()), default=1)
-    grams = np.zeros((*shape, most), np.int64)
-    for k, words in enumerate(spelled):
-        for at, buckets in words.items():
-            grams[k, at, : len(buckets)] = buckets
-    return grams

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -22,6 +23,7 @@ from sentence_transformers.util import paraphrase_mining
 
 import limelight
 import trained
+from limelight.runtime.folder import save_folder
 from refusing import refuses
 
 TEXTS = ["The soup was cold.", "Chilly brothh!", "The trainn is late, zzyzx.", "", "汤很冷", "soup " * 200]
@@ -48,6 +50,16 @@ def test_the_vectors_are_the_reader_s(model, reader):
     np.testing.assert_allclose(
         model.encode(TEXTS[:2], prompt="Food: "), reader.encode(TEXTS[:2], prompt="Food: "), atol=1e-6
     )
+
+
+def test_words_that_hold_known_words_are_read_like_the_reader_does(reader, tmp_path):
+    parts = replace(reader.parts, recipe=reader.recipe.override(stems=True))
+    save_folder(tmp_path / "stems", parts)
+    model = SentenceTransformer(modules=[limelight.sentence_transformers.Reader(tmp_path / "stems")])
+    texts = [*TEXTS, "A genome-wide soupbowling."]
+    expected = limelight.load(tmp_path / "stems").encode(texts)
+    assert np.abs(expected[-1] - reader.encode(texts[-1])).max() > 1e-3
+    np.testing.assert_allclose(model.encode(texts), expected, atol=1e-6)
 
 
 def test_what_is_saved_is_opened_by_both(model, reader, tmp_path):
