@@ -78,8 +78,9 @@ class Reader(InputModule):
         Dense, so that a batch can be cut like any other. The ids of these words become those of padding: the
         network adds what their pieces say.
         """
-        split = {k: self.tokenizer.words(texts[k]) for k in np.flatnonzero((ids == UNKNOWN).any(axis=1))}
-        unknown = [(k, at) for k, at in np.argwhere(ids == UNKNOWN).tolist() if split[k]]
+        found = np.argwhere(ids == UNKNOWN).tolist()
+        split = {k: self.tokenizer.words(texts[k]) for k, _ in found}
+        unknown = [(k, at) for k, at in found if split[k]]  # a text without words stays one unknown word
         rows, places = np.array(unknown, int).reshape(-1, 2).T
         ids[rows, places] = PAD
         model, words = self._parts.recipe.model, [split[k][at] for k, at in unknown]
