@@ -1,15 +1,18 @@
-"""Measure readers, as the library runs them: STS-B, few-label probes on frozen vectors, typing errors.
+"""Measure readers, as the library runs them: similarity, search, few-label probes, typing errors, speed.
 
-    python experiments/reader/evaluate.py CORPUS READER... [--teacher FOLDER] [--glove FILE]
+    python experiments/reader/evaluate.py CORPUS READER... [--teacher FOLDER] [--glove FILE] [--others]
 
-READER is a reader's folder, or "reader", the bundled one; CORPUS/texts.json is what texts.py wrote.
---teacher measures all-MiniLM-L6-v2 too (slow without a GPU), --glove the mean of word vectors.
+READER is a reader's folder, or a bundled one by its name; CORPUS/texts.json is what texts.py wrote.
+--teacher measures all-MiniLM-L6-v2 too (slow without a GPU), --glove the mean of word vectors, --others
+WordLlama (the package wordllama) and TF-IDF. Speed is that of STS-B's sentences, in sentences a second, the best
+of three rounds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,10 +74,57 @@ def measure(encode: Encode, meta: Meta, full: bool) -> dict[str, Any]:
     other = encode(second)
     result: dict[str, Any] = {"STS-B": sts(encode(first), other, meta)}
     result["two letters swapped"] = sts(encode([swap_letters(text, rng) for text in first]), other, meta)
+    result |= {name: similarity(encode, meta, name) for name in meta["pairs"]}
+    result |= {name: search(encode, meta, name) for name in meta["searches"]}
+    result["sentences a second"] = round(max(len(first) / seconds(encode, first) for _ in range(3)))
     if full:
         vectors = encode(meta["texts"])
         result |= {f"C={C}": probe(vectors, meta, C) for C in (1, 10)}
     return result
+
+
+def texts_of(meta: Meta, name: str) -> list[str]:
+    found: list[str] = meta["texts"][slice(*meta["spans"][name])]
+    return found
+
+
+def similarity(encode: Encode, meta: Meta, name: str) -> float:
+    first, second = (encode(texts_of(meta, f"{name}-{side}")) for side in ("first", "second"))
+    return sts(first, second, {"scores": meta["pairs"][name]})
+
+
+def search(encode: Encode, meta: Meta, name: str) -> float:
+    """nDCG at 10, x 100."""
+    texts, queries = (encode(texts_of(meta, f"{name}-{part}")) for part in ("texts", "queries"))
+    hits = np.argsort(-(queries @ texts.T), axis=1)[:, :10]
+    each = [ndcg(found.tolist(), set(docs)) for found, docs in zip(hits, meta["searches"][name], strict=True)]
+    return round(100 * float(np.mean(each)), 2)
+
+
+def ndcg(found: list[int], relevant: set[int]) -> float:
+    gains = 1 / np.log2(np.arange(2, 12))
+    return float(gains[[doc in relevant for doc in found]].sum() / gains[: min(10, len(relevant))].sum())
+
+
+def seconds(encode: Encode, texts: list[str]) -> float:
+    begun = time.perf_counter()
+    encode(texts)
+    return time.perf_counter() - begun
+
+
+def word_llama() -> Encode:
+    from wordllama import WordLlama
+
+    model = WordLlama.load()
+    return lambda texts: np.asarray(model.embed(texts, norm=True), np.float32)
+
+
+def tf_idf(meta: Meta) -> Encode:
+    """Words weighted by how rare they are among all texts that are measured."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit(meta["texts"])
+    return lambda texts: vectorizer.transform(texts).toarray().astype(np.float32)
 
 
 def mean_vectors(path: Path) -> Encode:
@@ -104,12 +154,15 @@ def main() -> None:
     parser.add_argument("readers", nargs="*")
     parser.add_argument("--teacher", type=Path, help="folder: model.safetensors, tokenizer.json")
     parser.add_argument("--glove", type=Path, help="GloVe's text format, .xz")
+    parser.add_argument("--others", action="store_true", help="WordLlama and TF-IDF")
     parser.add_argument("--quick", action="store_true", help="STS-B alone, without probes")
     arguments = parser.parse_args()
     meta = json.loads((arguments.corpus / "texts.json").read_text())
     encoders: dict[str, Encode] = {}
     if arguments.glove:
         encoders[arguments.glove.name] = mean_vectors(arguments.glove)
+    if arguments.others:
+        encoders |= {"WordLlama": word_llama(), "TF-IDF": tf_idf(meta)}
     if arguments.teacher:
         import torch
         from teach import Teacher

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from evaluate import sts, swap_letters
+from evaluate import ndcg, sts, swap_letters
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -248,12 +248,6 @@ class Texts:
         some = Split(*_some(self.split, *spans["first"]))
         rows = describe_rows(network, some, self.spelled, self.tokenizer.vocabulary)
         return {**result, "overlap": round(rows["overlap"], 4)}
-
-
-def ndcg(found: list[int], relevant: set[int]) -> float:
-    """At 10."""
-    gains = 1 / np.log2(np.arange(2, 12))
-    return float(gains[[doc in relevant for doc in found]].sum() / gains[: min(10, len(relevant))].sum())
 
 
 def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

@@ -368,3 +368,58 @@ def test_a_run_that_is_killed_in_every_stage_ends_with_the_same_bytes(tmp_path):
     assert found["same"]
     assert {"start", "encoding", "teacher", "training"} <= set(found["stages"])
     assert found["left"] == []
+
+
+# ---------------------------------------------------------------- translations
+
+GERMAN = {
+    "soup": "Suppe",
+    "train": "Zug",
+    "dog": "Hund",
+    "garden": "Garten",
+    "letter": "Brief",
+    "cold": "kalt",
+}
+
+
+def translated(text: str) -> str:
+    return " ".join(GERMAN.get(word.strip("."), word + "o") for word in text.split())
+
+
+@pytest.fixture
+def pairs(tmp_path) -> Path:
+    rows = [{"english": text, "other": translated(text)} for text in texts(40)]
+    rows.insert(3, {"english": "Nobody said it.", "other": " "})  # is left out
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_translation_learns_the_vector_of_the_english_text(tmp_path, pairs):
+    lines, _ = write(tmp_path)
+    teacher, options = FakeTeacher(), {**SMALL, "epochs": 60, "hidden": 12, "words": 80}
+    reader = limelight.pretrain(lines, teacher, pairs=pairs, out=tmp_path / "r", progress=False, **options)
+    assert teacher.asked == 70 + 40  # the English sides, and nothing else
+    assert reader.facts["texts"]["rows"] == 70 + 2 * 40
+    wanted = FakeTeacher().encode(texts(40))
+    found = reader.encode([translated(text) for text in texts(40)])
+    assert ((found * wanted).sum(1) / np.linalg.norm(wanted, axis=1)).mean() > 0.8
+
+
+def test_vectors_of_pairs_come_after_those_of_the_texts(tmp_path, pairs):
+    lines, _ = write(tmp_path)
+    job = PretrainJob(
+        out=tmp_path / "r", recipe=ReaderRecipe(), texts=[str(lines)], teacher=str(tmp_path / "v.npy"),
+        pairs=str(pairs),
+    )  # fmt: skip
+    job.folder.mkdir()
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((110, 8)))
+    found = np.asarray(job._all_vectors(job._encode(show=False)))
+    np.testing.assert_array_equal(found, np.load(tmp_path / "v.npy")[[*range(110), *range(70, 110)]])
+
+
+def test_a_table_of_translations_must_have_both_columns(tmp_path):
+    lines, vectors = write(tmp_path)
+    (tmp_path / "bad.csv").write_text("english,german\nsoup,Suppe\n")
+    with refuses("column-missing"):
+        limelight.pretrain(lines, vectors, pairs=tmp_path / "bad.csv", out=tmp_path / "r", progress=False)

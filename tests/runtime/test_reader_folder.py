@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -141,6 +142,16 @@ def test_the_graph_gives_the_same_vectors(tmp_path: Path, network: str, texts: l
     np.testing.assert_allclose(M, loaded.embed(texts), atol=1e-5)
     expected = loaded.encode(texts, normalize_embeddings=False)
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"), [("cold soup train " * 20, False), ("Wir lesen nichts. " * 20, True)]
+)
+def test_texts_in_another_language_are_warned_of(text: str, warned: bool) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reader().encode([text])
+    assert ["cannot read" in str(each.message) for each in caught] == [True] * warned
 
 
 # ---------------------------------------------------------------- from strangers

@@ -34,6 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--teacher", "T", "sentence-transformers model, or .npy file of vectors")
     add_flag(parser, "--out", "DIR", "folder to write; DIR.run is used while training")
     add_flag(parser, "--text", "COLUMN", "column of the texts, for tables (default: guessed)")
+    pairs = "table of translations, with columns english and other: both learn the English text's vector"
+    add_flag(parser, "--pairs", "TABLE", pairs)
     vectors = "GloVe or word2vec file to start the words from, for a teacher that is a .npy file"
     add_flag(parser, "--word-vectors", "FILE", vectors)
     add_flag(parser, "--skip-bad", "", "skip rows that cannot be used")
@@ -59,7 +61,9 @@ def _job(args: argparse.Namespace) -> PretrainJob:
     options = {name: value for name, value in vars(args).items() if name in names}
     given = {"--teacher": args.teacher, "--out": args.out}
     if args.resume:
-        if options or any((*given.values(), args.texts, args.text, args.word_vectors, args.overwrite)):
+        if options or any(
+            (*given.values(), args.texts, args.text, args.pairs, args.word_vectors, args.overwrite)
+        ):
             raise conflict("--resume takes texts and options from the interrupted run; give nothing else")
         return PretrainJob.load(args.resume)
     missing = [name for name, value in given.items() if not value] if args.texts else ["TEXTS"]
@@ -69,7 +73,8 @@ def _job(args: argparse.Namespace) -> PretrainJob:
         )
     return PretrainJob(
         out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
-        text=args.text, word_vectors=args.word_vectors or "", on_bad=on_bad(args), overwrite=args.overwrite,
+        text=args.text, pairs=args.pairs or "", word_vectors=args.word_vectors or "", on_bad=on_bad(args),
+        overwrite=args.overwrite,
     )  # fmt: skip
 
 

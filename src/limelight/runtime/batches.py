@@ -9,10 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..text.batches import truncate
 from ..text.spelling import spell
 from ..text.tokenizer import PAD, UNKNOWN, Tokenizer
+
+JUDGED_WORDS, FEWEST_KNOWN = (50, 0.7)  # a language is judged by this many words
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +159,17 @@ def encode_spelled(
             words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
     spelled = spell(list(numbers), grams, table, tokenizer.ids if stems else None)
     return SpelledSentences(ids, lengths, table, spelled)
+
+
+def warn_of_other_language(sentences: SpelledSentences) -> None:
+    """Say so if most texts seem to be in a language that the reader does not know.
+
+    Of English tweets, the hardest kind, it knows nine words in ten; of French, the nearest language, six.
+    """
+    known = float((sentences.ids < len(sentences.table)).mean()) if len(sentences.ids) else 1.0
+    if len(sentences.ids) >= JUDGED_WORDS and known < FEWEST_KNOWN:
+        wrong = f"the reader knows only {known:.0%} of the words: are the texts in a language it cannot read?"
+        warn(f"{wrong} limelight pretrain --pairs makes readers of other languages")
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

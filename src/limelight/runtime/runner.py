@@ -24,6 +24,7 @@ from .batches import (
     chunks,
     count_texts,
     encode_spelled,
+    warn_of_other_language,
 )
 from .folder import Parts
 from .session import locked_cached_property
@@ -203,7 +204,9 @@ class Runner(ABC):
         if not self.recipe.model.spells_words:
             return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
         tables = (self.weights[f"{name}.weight"] for name in ("words", "grams"))
-        return encode_spelled(self.tokenizer, texts, *tables, self.recipe.model.stems)
+        found = encode_spelled(self.tokenizer, texts, *tables, self.recipe.model.stems)
+        warn_of_other_language(found)
+        return found
 
     def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
         """The word ids of the different texts, and which two make up each pair (pairs, 2)."""

@@ -45,6 +45,27 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def waiting_lock(path: Path) -> Iterator[int]:
+    """An open handle of the file `path`, which is created if need be; waits until no one else has its lock.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "notes"
+    >>> with waiting_lock(path) as handle:
+    ...     os.write(handle, b"a line")
+    6
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        with suppress(OSError):  # a file system without locks
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def _acquire(path: Path, busy: str) -> int:
     """Open and lock the file; without locks, only open it."""
     while True:

@@ -24,7 +24,7 @@ from .tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from .vector_files import VectorFile
 
 BLOCK = 1 << 20  # words of a corpus looked at together
-LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
+LOW_COVERAGE = 0.7  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
 

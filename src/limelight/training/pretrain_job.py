@@ -25,6 +25,7 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
+from ..tables.table import read_values
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
 from ..text.sources import TableSource, table_paths
@@ -43,6 +44,8 @@ ALL_WORDS = 1_000_000  # different words of the texts that can be told apart; ra
 HELD_OUT, MAX_HELD_OUT = 0.02, 2_000  # share and number of texts to measure by
 MIN_TEXTS = 20
 TEXTS = "texts.json"  # the checksums of the files that the run encoded
+PAIRS = ("pairs-english.jsonl", "pairs-other.jsonl")  # both sides of translations, as tables of their own
+SIDES = ("english", "other")  # the columns of a table of translations
 
 
 def pretrain(
@@ -51,6 +54,7 @@ def pretrain(
     *,
     out: str | Path,
     text: str | None = None,
+    pairs: str | Path | None = None,
     word_vectors: str | Path | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
@@ -62,9 +66,11 @@ def pretrain(
     """Teach a reader the vectors of a sentence encoder, from texts without labels; save it and load it.
 
     `texts` are tables or files with a text per line. `teacher` is a sentence-transformers model (its folder
-    or name), any object with `encode(texts)`, or a .npy file with a vector per text. `word_vectors` (a GloVe
-    or word2vec file) are for a .npy teacher, which cannot be asked about single words. `options` are those of
-    the recipe: `rows=16`. `resume` continues an interrupted run of the same arguments.
+    or name), any object with `encode(texts)`, or a .npy file with a vector per text. `pairs` is a table of
+    translations with the columns english and other: the reader learns both, each with the teacher's vector of
+    the English text (in a .npy file they come after those of the texts). `word_vectors` (a GloVe or word2vec
+    file) are for a .npy teacher, which cannot be asked about single words. `options` are those of the recipe:
+    `rows=16`. `resume` continues an interrupted run of the same arguments.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -80,7 +86,7 @@ def pretrain(
     job = PretrainJob(
         out=Path(out), recipe=ReaderRecipe().override(**options), teacher=name, text=text,
         texts=[str(path) for path in table_paths({"train": texts})["train"]],
-        word_vectors=str(word_vectors or ""), on_bad=on_bad, overwrite=overwrite,
+        pairs=str(pairs or ""), word_vectors=str(word_vectors or ""), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     if resume:
         job.check_same(PretrainJob.load(out))
@@ -101,6 +107,7 @@ class PretrainJob(Job):
     texts: list[str]
     teacher: str
     text: str | None = None  # the column
+    pairs: str = ""
     word_vectors: str = ""
     on_bad: str = "error"
     overwrite: bool = False
@@ -108,13 +115,13 @@ class PretrainJob(Job):
     def content(self) -> dict[str, Any]:
         """With absolute paths: the run may be resumed from another directory."""
         content = {**asdict(self), "texts": [os.path.abspath(path) for path in self.texts]}
-        for name in ("teacher", "word_vectors"):
+        for name in ("teacher", "pairs", "word_vectors"):
             path = content[name]
             content[name] = os.path.abspath(path) if path and os.path.exists(path) else path
         return content
 
     def input_files(self) -> list[str]:
-        return [*self.texts, self.teacher, self.word_vectors]
+        return [*self.texts, self.teacher, self.pairs, self.word_vectors]
 
     @classmethod
     def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
@@ -123,7 +130,7 @@ class PretrainJob(Job):
     def check_same(self, started: PretrainJob) -> None:
         """Raise if the run was started with another recipe, other texts or another teacher."""
         ours, theirs = self.content(), started.content()
-        for name in ("recipe", "texts", "teacher", "text", "word_vectors", "on_bad"):
+        for name in ("recipe", "texts", "pairs", "teacher", "text", "word_vectors", "on_bad"):
             if ours[name] != theirs[name]:
                 other = f"the run was started with another {name}; resume with the same"
                 raise LimelightError(other, code="run-differs")
@@ -181,7 +188,7 @@ class PretrainJob(Job):
         if encoder is not None:
             self._check_texts()
             texts = (row.text for row in self._source().rows())
-            teacher.encode_shards(encoder, texts, _rows(dataset), self.folder, show)
+            teacher.encode_shards(encoder, texts, _rows(dataset) - self._pair_rows(), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
         with atomic_file(self.folder / "prepared.json") as file:
             file.write(json.dumps(self._digests(dataset, start)).encode())
@@ -209,9 +216,10 @@ class PretrainJob(Job):
         from ..text.encode import encode_tables
 
         recipe = TextRecipe(max_words=ALL_WORDS, max_length=self.recipe.max_length)
+        tables = [*self._taught(), *self._sides()[1:]]
         dataset = encode_tables(
-            self.folder / "data", self.texts, text=self.text, labelled=False, recipe=recipe,
-            holdout=_held_share, seed=self.recipe.seed, on_bad=self.on_bad, overwrite=True, progress=show,
+            self.folder / "data", tables, text=self.text, labelled=False, recipe=recipe, holdout=_held_share,
+            seed=self.recipe.seed, on_bad=self.on_bad, overwrite=True, progress=show,
         )  # fmt: skip
         if (rows := _rows(dataset)) < MIN_TEXTS:
             shutil.rmtree(self.folder / "data")
@@ -224,7 +232,7 @@ class PretrainJob(Job):
     def _text_digests(self) -> list[str]:
         """The SHA-256 of each file of texts."""
         found = []
-        for path in map(Path, self.texts):
+        for path in map(Path, [*self.texts, *([self.pairs] if self.pairs else [])]):
             with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
@@ -239,10 +247,39 @@ class PretrainJob(Job):
             )
 
     def _source(self) -> TableSource:
-        """The texts once more, in the same order."""
-        paths = [Path(path) for path in self.texts]
-        columns = Columns(choose_columns(paths[0], self.text, need_label=False).text)
-        return TableSource(paths, columns, self.on_bad)
+        """What the teacher reads, in the order in which it was encoded."""
+        return TableSource(self._taught(), Columns(self._column()), self.on_bad)
+
+    def _column(self) -> str:
+        """The column of the texts in every table."""
+        return choose_columns(Path(self.texts[0]), self.text, need_label=False).text
+
+    def _taught(self) -> list[Path]:
+        """The tables that the teacher reads: the texts, and the English sides of translations."""
+        return [*map(Path, self.texts), *self._sides()[:1]]
+
+    def _sides(self) -> list[Path]:
+        """The two sides of the translations, as tables with the same column as the texts."""
+        if not self.pairs:
+            return []
+        paths = [self.folder / name for name in PAIRS]
+        if not all(path.is_file() for path in paths):
+            english, other = SIDES
+            choose_columns(Path(self.pairs), english, text2=other, need_label=False)
+            with atomic_file(paths[0]) as first, atomic_file(paths[1]) as second:
+                for row in read_values(Path(self.pairs), SIDES):
+                    sides = [" ".join(str(value or "").split()) for value in row]
+                    for side, file in zip(sides, (first, second), strict=True):
+                        if all(sides):
+                            file.write(json.dumps({self._column(): side}).encode() + b"\n")
+        return paths
+
+    def _pair_rows(self) -> int:
+        """How many translations there are."""
+        if not self.pairs:
+            return 0
+        with open_regular(self._sides()[1]) as file:
+            return sum(1 for _ in file)
 
     def _vectors(self, dataset: Dataset) -> tuple[Vectors, Vectors | None]:
         """The teacher's vectors of the training rows and of those held out."""
@@ -252,10 +289,14 @@ class PretrainJob(Job):
         return train, whole.select(np.flatnonzero(held)) if "dev" in dataset.splits else None
 
     def _all_vectors(self, dataset: Dataset) -> Vectors:
-        """The teacher's vectors of all texts, in their order."""
+        """The teacher's vectors of all texts, in their order; a translation has that of the English text."""
+        pairs = self._pair_rows()
+        taught = _rows(dataset) - pairs
         if teacher.is_vectors_file(self.teacher):
-            return teacher.open_vectors(self.teacher, _rows(dataset))
-        return teacher.open_shards(self.folder)
+            found = teacher.open_vectors(self.teacher, taught)
+        else:
+            found = teacher.open_shards(self.folder)
+        return found.select(np.r_[:taught, taught - pairs : taught]) if pairs else found
 
     def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
         """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
@@ -269,7 +310,7 @@ class PretrainJob(Job):
         if self.word_vectors:
             found = read_vectors([self.word_vectors], vocabulary, seed=seed, progress=show)
             vectors = found.matrix * found.found[:, None]
-        elif encoder is not None:
+        elif encoder is not None and not self.pairs:  # which knows no words of other languages
             words = list(vocabulary[len(SPECIAL) :])
             asked = [teacher.ask(encoder, words[k : k + 4096]) for k in range(0, len(words), 4096)]
             vectors = np.concatenate([np.zeros((len(SPECIAL), train.shape[1]), np.float16), *asked])

@@ -1,0 +1,98 @@
+"""How accurate the model is, from the labels themselves, and what more of them would add.
+
+Texts that were chosen because they are hard, or accepted because they are easy, say little about the others.
+The rows of a table have a random order (vectors.py), and one label in five is of the next text in it: the
+texts at its start, all labelled, are a fair sample of the table, however the other labels came about. Each is
+judged by the model that was fitted without it. The share that is right has Wilson's interval.
+
+The confidence of the model in all other texts makes the estimate finer: where it is right about how sure it
+is, only the difference between sureness and truth is left to be measured on the sample
+(prediction-powered inference, Angelopoulos et al. 2023). The interval counts that as a larger sample.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+Z = 1.959964
+LEAST = 10  # texts in the sample, before there is an estimate
+NEXT = 50  # labels whose gain is foretold
+WORTH = 0.01  # of accuracy: less is not worth so many labels
+STOP_LEAST = 30  # texts in the sample, before it may say that it is enough
+
+
+class Estimate(NamedTuple):
+    """An accuracy with its 95% interval."""
+
+    accuracy: float
+    low: float
+    high: float
+
+
+def estimate(correct: np.ndarray, sure: np.ndarray, sure_of_all: float) -> Estimate:
+    """From a fair sample: whether each is right (n,), how sure the model is of it (n,), and of all texts.
+
+    >>> even = np.full(10, 0.8)
+    >>> [round(x, 4) for x in estimate(np.array([1.0] * 8 + [0.0] * 2), even, 0.8)]
+    [0.8, 0.4902, 0.9433]
+    """
+    n, share = len(correct), float(np.mean(correct))
+    slope = _slope(correct, sure)
+    left = correct - slope * sure
+    middle = min(max(float(np.mean(left)) + slope * sure_of_all, 0.0), 1.0)
+    spread = share * (1 - share)
+    # As large a sample as would give the same variance by itself; at most half as large again, to be safe.
+    size = n * min(1.5, spread / max(float(np.var(left)), 1e-9)) if spread > 0 else n
+    return Estimate(middle, *wilson(middle, max(size, n)))
+
+
+def _slope(correct: np.ndarray, sure: np.ndarray) -> float:
+    """How much of the sureness to believe: the least squares, drawn to 0 where the sample is small."""
+    centred = sure - sure.mean()
+    return float(np.clip(centred @ (correct - correct.mean()) / (centred @ centred + 1.0), 0.0, 1.0))
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """The 95% interval of a share of n texts.
+
+    >>> [round(x, 4) for x in wilson(0.8, 10)]
+    [0.4902, 0.9433]
+    """
+    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def expected_gain(now: np.ndarray, before: np.ndarray, labels: int, more: int = NEXT) -> float | None:
+    """What `more` labels add, if accuracy goes on growing with the logarithm of their number.
+
+    `now` and `before` (n,) say which texts of the sample are right with all labels, and with the first half.
+
+    >>> round(expected_gain(np.array([1.0, 1, 1, 0] * 5), np.array([1.0, 1, 0, 0] * 5), labels=50), 4)
+    0.2727
+    """
+    n = len(now)
+    if n < LEAST:
+        return None
+    # As if one text more had become right: a sample of 20 without a change does not mean that none will come.
+    doubled = (float(np.sum(now) - np.sum(before)) + 1) / (n + 2)
+    return max(0.0, doubled) / log(2) * log((labels + more) / labels)
+
+
+def advise(found: Estimate | None, gain: float | None, drawn: int) -> tuple[bool, str]:
+    """Whether to stop, and why, in one sentence.
+
+    >>> advise(Estimate(0.9, 0.8, 0.95), 0.004, 40)
+    (True, 'The next 50 labels are expected to add 0.4 points: you can stop.')
+    """
+    if found is None or gain is None:
+        return False, f"Go on: {LEAST - drawn} more texts drawn at random give a first estimate."
+    says = f"The next {NEXT} labels are expected to add {100 * gain:.1f} points"
+    if gain >= WORTH:
+        return False, f"{says}: go on."
+    if drawn < STOP_LEAST:
+        return False, f"{says}, but the sample is small: go on."
+    return True, f"{says}: you can stop."

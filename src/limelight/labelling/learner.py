@@ -1,0 +1,344 @@
+"""What a labelling has learnt so far: the fitted model, and what it says about texts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tables.rows import Row
+from ..text.reasons import with_reasons
+from .choose import CANDIDATES, Surroundings, pick, random_share, uncertain
+from .estimate import LEAST, Estimate, advise, estimate, expected_gain
+from .groups import Grouping
+from .refit import Fitted, Prior, Space, describe, fit, is_correct, sureness, to_probabilities
+from .state import Labels, Said, State
+from .vectors import TextVectors
+from .views import Answer, Group, Need, Point, Progress, Word
+
+EXAMPLES = 5
+REFERENCE = 500  # texts that stand for all others in the estimate
+AROUND = 4000  # texts that distances are measured by
+CORE = 0.3  # of a group: its texts nearest to the centre
+OF_GROUP = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
+ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
+OF_MODEL = 10.0  # texts of each class, at most, that a model to start from counts for
+OF_MODEL_TEXTS = 500  # that it is asked about
+OF_MARKS = 0.5  # texts that marked words count for
+
+
+class Learner:
+    """Fits the labels, and answers for it. `order` is the random order of the rows."""
+
+    def __init__(
+        self,
+        vectors: TextVectors,
+        order: np.ndarray,
+        keys: Sequence[str],
+        *,
+        several: bool,
+        model: Any = None,
+    ) -> None:
+        self.vectors, self.order, self.several = vectors, order, several
+        self.is_stale = True
+        self.space: Space | None = None
+        self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
+        self._grouping: Grouping | None = None
+        self._norms = np.zeros(0, np.float32)
+        self._looked = 0  # texts that `space` was made of
+        self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
+        self.classes: list[str] = []
+        self.rows = np.zeros(0, int)  # that have a label and have been read
+        self.Y, self.weights = np.zeros((0, 0)), np.zeros(0)  # (rows, classes), (rows,)
+        self.fitted: Fitted | None = None
+        self.history: list[Point] = []
+        self._last_prior: Prior | None = None
+        self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
+        self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
+        self.spoken = np.zeros(len(order), bool)
+
+    # ------------------------------------------------------------ fitting
+
+    def refit(self, state: State, numbers: Mapping[str, int], texts: Sequence[str]) -> None:
+        """Fit again if anything was said or read since."""
+        moved = self._look_around()
+        if not (self.is_stale or moved):
+            return
+        self.is_stale = False
+        self._collect(state, numbers)
+        self.fitted = None
+        if self.space is not None and self.classes:
+            prior = self._last_prior = self._prior(state, texts)
+            if len(self.rows) or prior[1].any():
+                X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
+                self.fitted = fit(
+                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior,
+                    norms=self._norms_of(self.space),
+                )  # fmt: skip
+        self._note_history()
+
+    def _norms_of(self, space: Space) -> np.ndarray:
+        """(rows,): the space's norms of the rows, each computed once."""
+        new = self.rows[np.isnan(self._norms[self.rows])]
+        self._norms[new] = space.norms(self.vectors.matrix[new])
+        return self._norms[self.rows]
+
+    def _look_around(self) -> bool:
+        """Whether so many more texts were read that distances are to be measured again."""
+        ready = min(self.vectors.ready, AROUND)
+        if ready == self._looked or (ready < 2 * self._looked and ready < min(len(self.order), AROUND)):
+            return False
+        self._looked, self._norms = ready, np.full(len(self.order), np.nan, np.float32)
+        self.space = Space.of(self.vectors.matrix[self.order[:ready]])
+        self._around = Surroundings(self.vectors.matrix, self.order[:ready])
+        return True
+
+    def _collect(self, state: State, numbers: Mapping[str, int]) -> None:
+        """The rows with labels, their classes, and which of them are of the random sample."""
+        self.classes = list(state.classes)
+        column = {name: k for k, name in enumerate(self.classes)}
+        self.spoken = np.zeros(len(self.order), bool)
+        found = list[tuple[int, Said]]()
+        for key in state.said:
+            said, row = state.latest(key), numbers.get(key)
+            if row is None or said is None:
+                continue
+            self.spoken[row] = True
+            if said.labels is not None and (self.vectors.is_read[row] or not self.vectors.reader):
+                found.append((row, said))
+        together = Counter(said.event for _, said in found)
+        self.rows = np.array([row for row, _ in found], int)
+        self.weights = np.array([min(1, OF_GROUP / together[said.event]) for _, said in found], np.float32)
+        self.Y = np.zeros((len(found), len(self.classes)), np.float32)
+        for place, (_, said) in enumerate(found):
+            self.Y[place, [column[name] for name in said.labels or ()]] = 1
+        ended = np.flatnonzero(~self.spoken[self.order])
+        self.drawn = np.isin(self.rows, self.order[: ended[0] if len(ended) else None])
+
+    def _prior(self, state: State, texts: Sequence[str]) -> Prior:
+        """What the descriptions of the classes say, or their names, and what the model says."""
+        assert self.space is not None
+        vectors = np.zeros((len(self.classes), self.vectors.matrix.shape[1]), np.float32)
+        sentences = [state.descriptions.get(name) or readable(name) for name in self.classes]
+        for k, sentence in enumerate(sentences):
+            if sentence:
+                vectors[k] = self._vector(sentence)
+        sums, counts = describe(vectors, self.space.centre)
+        for name, (total, count) in self._taught(texts).items():
+            if name in self.classes:
+                k = self.classes.index(name)
+                sums[k], counts[k] = sums[k] + total, counts[k] + count
+        return sums, counts
+
+    def _taught(self, texts: Sequence[str]) -> dict[str, Prior]:
+        """For each class of the model the sum of the vectors that it gives to it, and what it counts for."""
+        if self._model is None or self.space is None:
+            return {}
+        rows = self.order[: min(self.vectors.ready, OF_MODEL_TEXTS)]
+        if len(rows) > self._asked:
+            self._asked, self._says = len(rows), self._model.predict_proba([texts[row] for row in rows])
+        P, D = self._says, self.vectors.matrix[self.order[: self._asked]] - self.space.centre
+        total = np.maximum(P.sum(axis=0), 1e-9)
+        counts = np.minimum(total, OF_MODEL)
+        sums = (P.T @ D) * (counts / total)[:, None]
+        return {str(name): (sums[k], counts[k]) for k, name in enumerate(self._model.labels)}
+
+    def _marked(self, state: State, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """The marked words of texts, as further texts of the same label (text/reasons.py)."""
+        places, vectors = [], []
+        for place, row in enumerate(self.rows):
+            spans = state.marks.get(self._keys[row])
+            if spans:
+                found = with_reasons(Row(texts[row], reasons=([list(span) for span in spans], None))).reasons
+                places += [place] * len(found)
+                vectors += [self._vector(text) for text, _ in found]
+        return (np.array(places), np.array(vectors), OF_MARKS) if places else None
+
+    def _vector(self, text: str) -> np.ndarray:
+        if text not in self._vectors:
+            self._vectors[text] = self.vectors.encode([text])[0]
+        return self._vectors[text]
+
+    def _note_history(self) -> None:
+        """The accuracy as it is estimated now; after an undo, what came later is forgotten."""
+        self.history = [each for each in self.history if each.labels < len(self.rows)]
+        found = self._estimate()
+        if found is not None:
+            self.history.append(Point(len(self.rows), *found))
+
+    def _estimate(self) -> Estimate | None:
+        if self.fitted is None or self.drawn.sum() < LEAST:
+            return None
+        P = to_probabilities(self.fitted.left_out[self.drawn], self.several)
+        others = self.order[: min(self.vectors.ready, REFERENCE)]
+        everywhere = sureness(self.fitted.probabilities(self.vectors.matrix[others]), self.several)
+        correct = is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn].astype(float)
+        return estimate(correct, sureness(P, self.several), float(everywhere.mean()))
+
+    def _gain(self) -> float | None:
+        """What the next labels are expected to add: what the second half has added."""
+        assert self.fitted is not None
+        assert self.space is not None
+        half = len(self.rows) // 2
+        if self.drawn.sum() < LEAST:
+            return None
+        X = self.vectors.matrix[self.rows]
+        first = fit(
+            X[:half], self.Y[:half], self.space, several=self.several, weights=self.weights[:half],
+            prior=self._last_prior,
+        )  # fmt: skip
+        logits = np.concatenate([first.left_out, first.logits(X[half:])])
+        now, before = (
+            is_correct(each, self.Y, self.several)[self.drawn] for each in (self.fitted.left_out, logits)
+        )
+        return expected_gain(now.astype(float), before.astype(float), len(self.rows))
+
+    # ------------------------------------------------------------ choosing
+
+    def choose(self, is_open: np.ndarray, how: str, count: int) -> list[tuple[int, str]]:
+        """At most `count` rows that are open (texts,), each with how it was chosen."""
+        in_order = self.order[is_open[self.order]]
+        found: list[tuple[int, str]] = []
+        drawn, said = int(self.drawn.sum()), len(self.rows)
+        share = random_share(self.fitted.skill(self.Y), said, len(self.classes)) if self.fitted else 1.0
+        for number in range(min(count, len(in_order))):
+            if how == "random" or self.fitted is None or drawn <= share * (said + number):
+                found.append((int(in_order[len(found)]), "random"))
+                drawn += 1
+        left = in_order[len(found) :]
+        left = left[self.vectors.is_read[left]][:CANDIDATES]
+        if self.fitted is not None and len(found) < count and len(left):
+            X = self.vectors.matrix[left]
+            useful = uncertain(self.fitted.logits(X), self.several)
+            useful *= self._around.gain(left, useful, self.rows)
+            found += [(int(left[k]), "auto") for k in pick(useful, X, count - len(found))]
+        return found
+
+    # ------------------------------------------------------------ many texts
+
+    def groups(
+        self, texts: Sequence[str], labels: Mapping[int, Labels], is_open: np.ndarray, count: int | None
+    ) -> list[Group]:
+        """The groups of all texts read so far, the largest first."""
+        if self._grouping is None or self._grouping.asked != (self.vectors.ready, count):
+            self._grouping = Grouping.of(self.vectors.matrix, self.order[: self.vectors.ready], texts, count)
+        found = []
+        for members, words in zip(self._grouping.members, self._grouping.words, strict=True):
+            given = Counter(name for row in members for name in labels.get(row, ()))
+            rows = [row for row in members if is_open[row]]
+            core = rows[: max(EXAMPLES, int(CORE * len(rows)))]
+            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES], core))
+        found.sort(key=lambda each: -len(each.rows))
+        return [each._replace(number=number) for number, each in enumerate(found)]
+
+    def choose_group(self, groups: Sequence[Group]) -> Group | None:
+        """The one whose centre the model is least sure of; the largest before anything is known."""
+        if not groups or self.fitted is None:
+            return groups[0] if groups else None
+        centres = np.stack([self.vectors.matrix[group.examples].mean(axis=0) for group in groups])
+        return groups[int(np.argmax(uncertain(self.fitted.logits(centres), self.several)))]
+
+    def confident(self, rows: Sequence[int], above: float, label: str | None) -> list[int]:
+        """Rows whose answer is at least so probable, the surest first."""
+        if self.fitted is None:
+            return []
+        P = self.probabilities(np.asarray(rows, int))
+        if label is not None:
+            k = self.classes.index(label)
+            sure = np.where(P.argmax(axis=1) == k, P[:, k], -1) if not self.several else P[:, k]
+        else:
+            sure = P.max(axis=1)
+        sure = np.nan_to_num(sure, nan=-1)
+        order = np.argsort(-sure, kind="stable")
+        return [rows[k] for k in order if sure[k] >= above]
+
+    def similar(self, rows: Sequence[int], to: int | str) -> list[int]:
+        """Rows that are read, the most similar first."""
+        query = self.vectors.encode([to])[0] if isinstance(to, str) else self.vectors.matrix[to]
+        read = [row for row in rows if self.vectors.is_read[row]]
+        order = np.argsort(-(self.vectors.matrix[read] @ query), kind="stable")
+        return [read[k] for k in order]
+
+    def sample(self, rows: Sequence[int], count: int) -> list[int]:
+        """The least certain rows and others, half and half."""
+        if self.fitted is None or len(rows) <= count:
+            return list(rows[:count])
+        P = np.nan_to_num(self.probabilities(np.asarray(rows, int)), nan=0)
+        least = [rows[k] for k in np.argsort(P.max(axis=1), kind="stable")[: count // 2]]
+        others = [row for row in rows if row not in least]
+        return least + others[:: max(1, len(others) // (count - len(least)))][: count - len(least)]
+
+    # ------------------------------------------------------------ answers
+
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """(rows, classes); nan where nothing is known."""
+        found = np.full((len(rows), len(self.classes)), np.nan)
+        if self.fitted is not None:
+            read = self.vectors.is_read[rows]
+            found[read] = self.fitted.probabilities(self.vectors.matrix[rows[read]])
+        return found
+
+    def answer(self, row: int, text: str, told: Labels | None) -> Answer:
+        """What the model says, and why."""
+        if self.fitted is None:
+            return Answer(row, None, (), {}, [], told)
+        (parts,) = self.vectors.reader.word_parts([text])
+        P = self.fitted.probabilities(parts.vector[None])[0]
+        order = np.argsort(-P, kind="stable")
+        best = int(order[0])
+        labels = (
+            tuple(self.classes[k] for k in order if P[k] > 0.5) if self.several else (self.classes[best],)
+        )
+        W = self.fitted.W
+        direction = (
+            W[best]
+            if self.several
+            else W[best] - np.delete(P, best) @ np.delete(W, best, axis=0) / max(1 - P[best], 1e-9)
+        )
+        weights = parts.parts @ direction / self.fitted.temperature
+        words = [
+            Word(text[start:end], int(start), int(end), float(weight))
+            for (start, end), weight in zip(parts.offsets, weights, strict=True)
+        ]
+        return Answer(
+            row, self.classes[best], labels, {self.classes[k]: float(P[k]) for k in order}, words, told
+        )
+
+    def progress(self, status: Counter[str]) -> Progress:
+        """How far the labelling is."""
+        by_class = dict(zip(self.classes, self.Y.sum(axis=0).astype(int).tolist(), strict=True))
+        found = self._estimate()
+        gain, drawn = self._gain() if found else None, int(self.drawn.sum())
+        accuracy, low, high = found or (None, None, None)
+        stop, advice = advise(found, gain, drawn)
+        return Progress(
+            status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready, by_class,
+            accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop, advice,
+        )  # fmt: skip
+
+    def _needs(self) -> list[Need]:
+        """Classes by how many more labels would help: those with few labels, then those often mistaken."""
+        if self.fitted is None:
+            return [Need(name, 0, None, None) for name in self.classes]
+        P = self.fitted.left_out
+        found = []
+        for k, name in enumerate(self.classes):
+            own = np.flatnonzero(self.Y[:, k] > 0)
+            right = (P[own, k] > 0) if self.several else (P[own].argmax(axis=1) == k)
+            wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
+            other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
+            found.append(Need(name, len(own), float(right.mean()) if len(own) else None, other))
+        return sorted(found, key=lambda each: (each.accuracy or 0) * min(each.labels, ENOUGH) / ENOUGH)
+
+
+def readable(name: str) -> str | None:
+    """The name of a class as words, or None where it says nothing: a number, a letter.
+
+    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
+    ('card arrival', 'very Positive', None, None)
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
+    return apart if re.search(r"[^\W\d_]{2}", apart) else None

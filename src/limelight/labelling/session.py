@@ -1,0 +1,426 @@
+"""A labelling: texts, what people said about them, the model that is refitted after every label.
+
+Pure Python, without HTTP: the page and the command line are built on it. All methods may be called from
+several threads. What a person says is on the disk before the method returns (journal.py).
+
+How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
+whole table, which makes the estimate of the accuracy honest), "group", "search" and "confident" (accepted
+with others), "picked" (the person went to it).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError, bad_value, check_at_least, check_choice
+from .journal import Event, Journal, text_keys
+from .learner import Learner
+from .people import measure_agreement
+from .save import save_labels
+from .state import Said, as_labels, fold, undone
+from .text_search import matching_rows
+from .vectors import TextVectors, reading_order
+from .views import Agreement, Answer, Group, Progress, Shown, Span
+
+HOW = ("auto", "random")
+CHOSEN = ("auto", "random", "group", "search", "confident", "picked")
+HELD = 20  # texts in one person's hands, at most, that others are not given
+
+
+class LabelSession:
+    """Label texts with a model that learns along.
+
+    >>> session = LabelSession(["good soup", "bad soup", "good room"], classes=["good", "bad"], reader=None)
+    >>> (first,) = session.next()
+    >>> _ = session.label(first.row, "good" if "good" in first.text else "bad")
+    >>> session.progress().labelled
+    1
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        *,
+        reader: Any = "reader",
+        classes: Sequence[str] = (),
+        descriptions: Mapping[str, str] | None = None,
+        model: Any = None,
+        by: str = "me",
+        journal: str | Path | None = None,
+        cache: str | Path | None = None,
+        several: bool = False,
+        ordered: bool = False,
+        seed: int = 0,
+        background: bool = True,
+    ) -> None:
+        """`reader` is a Reader, the name of its folder, or None: texts in random order, nothing learnt.
+
+        `descriptions` has a sentence for some classes, for a first guess; `model` is a trained model to start
+        from. `cache` is a file for the vectors of texts, so that they are read once. With `several`, a text
+        has any number of labels; with `ordered`, the classes have the order in which they are given. Texts
+        are read in a thread of their own, unless `background` is off.
+        """
+        if several and ordered:
+            raise bad_value("several and ordered cannot both be on: choose one")
+        self.texts, self.by, self.several, self.ordered, self.seed = list(texts), by, several, ordered, seed
+        self.keys = text_keys(self.texts)
+        self._rows = {key: row for row, key in enumerate(self.keys)}
+        self._order = reading_order(self.keys, seed)
+        self._lock = threading.RLock()
+        self._hands: dict[
+            str, dict[int, str]
+        ] = {}  # person -> rows that were shown, and how they were chosen
+        self._journal = Journal(journal)
+        self._start = list(classes), dict(descriptions or {})
+        if model is not None and not classes:
+            self._start = [str(label) for label in model.labels], self._start[1]
+        self._state = fold(self._journal.events, *self._start)
+        self._seen = len(self._journal.events)
+        self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
+        self._learner = Learner(self.vectors, self._order, self.keys, several=several, model=model)
+
+    def close(self) -> None:
+        """Stop reading in the background."""
+        self.vectors.close()
+
+    # ------------------------------------------------------------ what was said
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in the order in which they were added."""
+        return tuple(self._state.classes)
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """The sentences that describe classes."""
+        return dict(self._state.descriptions)
+
+    def said(self, row: int) -> Said | None:
+        """What was said last about a text; None if nothing was."""
+        return self._state.latest(self._key(row))
+
+    def marks(self, row: int) -> list[Span]:
+        """The spans of characters that were marked as the reason of the label."""
+        return list(self._state.marks.get(self._key(row), ()))
+
+    def noted(self, row: int) -> str:
+        """The note at a text, or an empty string."""
+        return self._state.notes.get(self._key(row), "")
+
+    def refresh(self) -> int:
+        """Take in what other processes have appended to the journal; the number of their events."""
+        with self._lock:
+            self._journal.reread()
+            return self._take_new()
+
+    # ------------------------------------------------------------ the loop
+
+    def next(
+        self, how: str = "auto", count: int = 1, *, by: str | None = None, holding: Iterable[int] = ()
+    ) -> list[Shown]:
+        """The next texts to label, at most `count`; none if all are done.
+
+        `holding` has the rows that the person's page has already and that are not to come again. Texts in
+        other people's hands are left to them as long as there are others.
+        """
+        check_choice("how", how, HOW)
+        check_at_least("count", count, 1)
+        person = by or self.by
+        with self._lock:
+            self._refit()
+            held = list(holding)
+            is_open = self._is_open()
+            is_open[held] = False
+            free = is_open.copy()
+            free[[row for name, rows in self._hands.items() if name != person for row in rows]] = False
+            found = self._learner.choose(free if free.any() else is_open, how, count)
+            if not found:  # what was skipped comes again
+                skipped = [row for row in self._rows_with("skip") if row not in held]
+                found = [(row, "picked") for row in skipped[:count]]
+            hand = self._hands.setdefault(person, {})
+            for row, chosen in found:
+                hand[row] = chosen
+            while len(hand) > HELD:
+                del hand[next(iter(hand))]
+            return [Shown(row, self.texts[row], chosen) for row, chosen in found]
+
+    def label(
+        self,
+        row: int,
+        label: str | Sequence[str],
+        marks: Sequence[Span] | None = None,
+        *,
+        by: str | None = None,
+        chosen: str | None = None,
+    ) -> Event:
+        """Give a text its label, or with `several` its labels, and mark the words that are the reason.
+
+        `by` is the person, if not the session's; `chosen` is how the text was chosen, if not by `next`.
+        """
+        key, labels = self._key(row), self._check_labels(label)
+        more = {"marks": {key: self._check_spans(row, marks)}} if marks is not None else {}
+        hand = self._hands.get(by or self.by, {})
+        chosen = chosen or hand.get(row, "picked")
+        check_choice("chosen", chosen, CHOSEN)
+        return self._append("label", by, rows=[key], label=labels, chosen=chosen, **more)
+
+    def undo(self, *, by: str | None = None) -> Event | None:
+        """Take back the person's last event, whatever it was; None if there is nothing to take back.
+
+        What is returned is the event that was taken back, with its `rows` as row numbers.
+        """
+        with self._lock:
+            self.refresh()
+            gone, person = undone(self._journal.events), by or self.by
+            for event in reversed(self._journal.events):
+                if event["by"] == person and event["do"] != "undo" and event["id"] not in gone:
+                    self._append("undo", by, of=event["id"])
+                    return {**event, "rows": self._numbers(event.get("rows", ()))}
+            return None
+
+    def skip(self, row: int, *, by: str | None = None) -> Event:
+        """Leave a text out for now: it comes again when no other is left."""
+        return self._append("skip", by, rows=[self._key(row)])
+
+    def unsure(self, row: int, *, by: str | None = None) -> Event:
+        """Note that the person cannot say; the text does not come again."""
+        return self._append("unsure", by, rows=[self._key(row)])
+
+    def note(self, row: int, text: str, *, by: str | None = None) -> Event:
+        """Keep a note at a text; an empty one removes it."""
+        return self._append("note", by, rows=[self._key(row)], text=text)
+
+    def mark(self, row: int, spans: Sequence[Span], *, by: str | None = None) -> Event:
+        """Mark the characters that are the reason of the label; an empty list removes the marks."""
+        return self._append("marks", by, rows=[self._key(row)], marks=self._check_spans(row, spans))
+
+    # ------------------------------------------------------------ classes
+
+    def add_class(self, name: str, description: str | None = None, *, by: str | None = None) -> Event:
+        """Add a class, or describe one; a sentence about it gives a first guess."""
+        _check_name(name)
+        return self._append("add_class", by, name=name, description=description)
+
+    def rename_class(self, name: str, to: str, *, by: str | None = None) -> Event:
+        """Give a class another name."""
+        self._check_class(name)
+        _check_name(to)
+        if to in self.classes and to != name:
+            raise LimelightError(f"there is a class {to!r} already: merge the two", code="class-exists")
+        return self._append("rename_class", by, name=name, to=to)
+
+    def merge(self, name: str, into: str, *, by: str | None = None) -> Event:
+        """Make one class of two: the texts of `name` get the label `into`."""
+        self._check_class(name)
+        self._check_class(into)
+        return self._append("rename_class", by, name=name, to=into)
+
+    def remove_class(self, name: str, *, by: str | None = None) -> Event:
+        """Remove a class; its texts are without a label again."""
+        self._check_class(name)
+        return self._append("remove_class", by, name=name)
+
+    # ------------------------------------------------------------ many texts at once
+
+    def groups(self, count: int | None = None) -> list[Group]:
+        """Texts that are alike, the largest group first; the same groups in every run.
+
+        They are made of the texts read so far; `count` is their number, by default chosen by the size.
+        """
+        with self._lock:
+            return self._learner.groups(self.texts, self._labels(), self._is_open(), count)
+
+    def next_group(self, count: int | None = None) -> Group | None:
+        """The one of the `groups` whose label would teach most; None if all of them have labels."""
+        with self._lock:
+            found = self._learner.groups(self.texts, self._labels(), self._is_open(), count)
+            return self._learner.choose_group([each for each in found if each.rows and not each.labelled])
+
+    def find(
+        self,
+        *,
+        words: str | None = None,
+        regex: str | None = None,
+        similar_to: int | str | None = None,
+        above: float | None = None,
+        label: str | None = None,
+        limit: int | None = None,
+        everything: bool = False,
+    ) -> list[int]:
+        """The rows without a label so far (with `everything`, all rows) that fit all conditions.
+
+        All of the `words`, in any form; a `regex`, in any case; the most similar first to a row or to a text;
+        those whose answer (of the class `label`, if given) is at least `above` probable, the surest first.
+        """
+        with self._lock:
+            rows = list(range(len(self.texts))) if everything else np.flatnonzero(self._is_open()).tolist()
+            rows = matching_rows(self.texts, rows, words, regex)
+            if above is not None or label is not None:
+                self._refit()
+                rows = self._learner.confident(rows, above or 0.0, label)
+            if similar_to is not None:
+                rows = self._learner.similar(rows, similar_to)
+            return rows[:limit]
+
+    def sample(self, rows: Sequence[int], count: int = 5) -> list[int]:
+        """Rows to check before all are accepted: the least certain ones, and others drawn evenly."""
+        with self._lock:
+            self._refit()
+            return self._learner.sample(rows, count)
+
+    def accept(
+        self,
+        rows: Sequence[int],
+        label: str | Sequence[str],
+        *,
+        chosen: str = "group",
+        sample_checked: Sequence[int] = (),
+        by: str | None = None,
+    ) -> Event:
+        """Label many texts at once, as one event that is undone at once.
+
+        `chosen` is "group", "search" or "confident"; `sample_checked` has the rows a person looked at.
+        """
+        check_choice("chosen", chosen, CHOSEN)
+        labels, keys = self._check_labels(label), [self._key(row) for row in rows]
+        checked = [self._key(row) for row in sample_checked]
+        return self._append("label", by, rows=keys, label=labels, chosen=chosen, checked=checked)
+
+    # ------------------------------------------------------------ what is learnt
+
+    def answer(self, row: int) -> Answer:
+        """What the model says about a text, and the words that decided; a few milliseconds."""
+        key = self._key(row)
+        with self._lock:
+            self._refit()
+            said = self._state.latest(key)
+            return self._learner.answer(row, self.texts[row], said.labels if said else None)
+
+    def probabilities(self, rows: Sequence[int]) -> np.ndarray:
+        """(rows, classes): what the model says, in the order of `classes`; nan for texts not read yet."""
+        with self._lock:
+            self._refit()
+            return self._learner.probabilities(np.asarray(rows, int))
+
+    def progress(self) -> Progress:
+        """How far the labelling is: estimated accuracy, how it grew, what is missing, when to stop."""
+        with self._lock:
+            self._refit()
+            status = Counter(said.status for _, said in self._spoken())
+            return self._learner.progress(status)
+
+    def agreement(self) -> Agreement:
+        """How far people agree on the texts that several of them labelled, with chance removed."""
+        return measure_agreement(self._state.said, self.ordered, self.classes)
+
+    def disagreements(self) -> list[tuple[int, dict[str, tuple[str, ...]]]]:
+        """Rows on which people differ, with what each said; settle one by labelling it again."""
+        found = []
+        for key, by in self._state.said.items():
+            labels = {person: said.labels for person, said in by.items() if said.labels is not None}
+            if len({tuple(sorted(each)) for each in labels.values()}) > 1 and key in self._rows:
+                found.append((self._rows[key], labels))
+        return sorted(found)
+
+    # ------------------------------------------------------------ to a file
+
+    def save(
+        self,
+        path: str | Path,
+        table: str | Path | None = None,
+        *,
+        text: str | None = None,
+        everything: bool = False,
+        overwrite: bool = True,
+    ) -> int:
+        """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.
+
+        `table` is where the texts came from, and `text` their column; without it there is a column `text`.
+        Only rows with a label, unless `everything` is on. By the name: .csv, .tsv, .jsonl or .parquet.
+        """
+        with self._lock:
+            self.refresh()
+            return save_labels(self, path, table, text, everything, overwrite)
+
+    # ------------------------------------------------------------ inner parts
+
+    def _append(self, do: str, by: str | None, **about: Any) -> Event:
+        with self._lock:
+            event = self._journal.append(do, by=by or self.by, **about)
+            self._take_new()
+            for row in self._numbers(about.get("rows", ())):
+                for hand in self._hands.values():
+                    hand.pop(row, None)
+            return event
+
+    def _take_new(self) -> int:
+        """Fold in the events that are new; an undo means to start again."""
+        new = self._journal.events[self._seen :]
+        self._seen += len(new)
+        if any(event["do"] == "undo" for event in new):
+            self._state = fold(self._journal.events, *self._start)
+        else:
+            for event in new:
+                self._state.take(event)
+        if new:
+            self._learner.is_stale = True
+        return len(new)
+
+    def _refit(self) -> None:
+        self._learner.refit(self._state, self._rows, self.texts)
+
+    def _spoken(self) -> Iterator[tuple[int, Said]]:
+        """The rows about which something was said, and what."""
+        for key in self._state.said:
+            said = self._state.latest(key)
+            if said is not None and key in self._rows:
+                yield self._rows[key], said
+
+    def _labels(self) -> dict[int, tuple[str, ...]]:
+        return {row: said.labels for row, said in self._spoken() if said.labels is not None}
+
+    def _rows_with(self, status: str) -> list[int]:
+        return [row for row, said in self._spoken() if said.status == status]
+
+    def _is_open(self) -> np.ndarray:
+        """(texts,): True where nobody has said anything."""
+        self._refit()
+        return ~self._learner.spoken
+
+    def _numbers(self, keys: Iterable[str]) -> list[int]:
+        return [self._rows[key] for key in keys if key in self._rows]
+
+    def _key(self, row: int) -> str:
+        if not 0 <= row < len(self.keys):
+            raise bad_value(f"row is {row}; it must be from 0 to {len(self.keys) - 1}")
+        return self.keys[row]
+
+    def _check_class(self, name: str) -> None:
+        if name not in self.classes:
+            known = ", ".join(self.classes) or "none so far"
+            raise LimelightError(f"there is no class {name!r}; classes: {known}", code="class-unknown")
+
+    def _check_labels(self, label: str | Sequence[str]) -> list[str]:
+        labels = as_labels(label)
+        for name in labels:
+            self._check_class(name)
+        if len(labels) != 1 and not self.several:
+            raise LimelightError("give one label, or start with several=True", code="label-count")
+        return list(labels)
+
+    def _check_spans(self, row: int, spans: Sequence[Span]) -> list[list[int]]:
+        length = len(self.texts[row])
+        if not all(0 <= start < end <= length for start, end in spans):
+            raise bad_value(f"marks must be [start, end) within the {length} characters of the text")
+        return [[int(start), int(end)] for start, end in spans]
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise bad_value("a class needs a name")

@@ -1,0 +1,164 @@
+"""The reader's vectors of a table's texts: read once, in the background, and kept on the disk.
+
+Texts are read in a random order that depends on nothing but the texts: what has been read so far is a fair
+sample of the table, and a labelling can start after the first hundred. The cache is one file of records, a
+hash of the text and its vector in float16, which only grows; a table that is sorted or that grows finds in it
+what was read before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import tidy_os_errors
+from ..runtime.reader import Reader
+from ..storage.locks import waiting_lock
+
+AT_ONCE = 256  # texts that are read before they can be used
+KEY = 16  # bytes
+
+
+def reading_order(keys: Sequence[str], seed: int) -> np.ndarray:
+    """(n,): the rows in a random order that stays the same for the same texts, however they are sorted.
+
+    >>> keys = ["a.0", "b.0", "c.0"]
+    >>> first = [keys[row] for row in reading_order(keys, 0)]
+    >>> first == [keys[::-1][row] for row in reading_order(keys[::-1], 0)]
+    True
+    """
+    hashes = [hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest() for key in keys]
+    return np.argsort(np.array(hashes, dtype="S8") if hashes else np.zeros(0), kind="stable")
+
+
+class TextVectors:
+    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far.
+
+    >>> vectors = TextVectors(["good soup", "bad soup"], np.array([1, 0]), background=False)
+    >>> vectors.ready, vectors.matrix.shape
+    (2, (2, 384))
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        order: np.ndarray,
+        reader: Any = "reader",
+        cache: str | Path | None = None,
+        *,
+        background: bool = True,
+    ) -> None:
+        self.reader = Reader.load() if reader == "reader" else reader
+        if isinstance(self.reader, str | Path):
+            self.reader = Reader.load(self.reader)
+        self.order, self._texts = order, texts
+        self.ready = 0  # how many of `order` have been read
+        self.error: Exception | None = None
+        self._changed, self._stop = threading.Condition(), False
+        self._cache = Path(cache) if cache else None
+        size = self.reader.get_sentence_embedding_dimension() if self.reader else 0
+        self.matrix = np.zeros((len(texts), size), np.float32)
+        self.is_read = np.zeros(len(texts), bool)
+        self._thread: threading.Thread | None = None
+        if self.reader is not None and len(texts):
+            if background:
+                self._thread = threading.Thread(target=self._read_all, daemon=True, name="limelight-vectors")
+                self._thread.start()
+            else:
+                self._read_all()
+                if self.error:
+                    raise self.error
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """(n, size): vectors of further texts, such as descriptions of classes."""
+        return np.asarray(self.reader.encode(list(texts)), np.float32)
+
+    def wait(self, count: int | None = None, timeout: float | None = None) -> int:
+        """Wait until so many texts are read, by default all; the number that are."""
+        wanted = len(self._texts) if count is None else min(count, len(self._texts))
+        with self._changed:
+            self._changed.wait_for(lambda: self.ready >= wanted or self.error is not None, timeout)
+        if self.error is not None:
+            raise self.error
+        return self.ready
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._stop = True
+        if self._thread is not None:
+            self._thread.join()
+
+    def _read_all(self) -> None:
+        try:
+            known = VectorCache(self._cache, self.reader) if self._cache else None
+            for start in range(0, len(self.order), AT_ONCE):
+                if self._stop:
+                    return
+                self._read(self.order[start : start + AT_ONCE], known)
+        except Exception as error:  # a thread has no caller: `wait` raises it
+            self.error = error
+            with self._changed:
+                self._changed.notify_all()
+
+    def _read(self, rows: np.ndarray, known: VectorCache | None) -> None:
+        texts = [self._texts[row] for row in rows]
+        self.matrix[rows] = known.encode(texts) if known else self.encode(texts)
+        self.is_read[rows] = True
+        with self._changed:
+            self.ready += len(rows)
+            self._changed.notify_all()
+
+
+class VectorCache:
+    """A file of (hash of reader and text, vector in float16) records, which several processes may extend."""
+
+    def __init__(self, path: Path, reader: Any) -> None:
+        self.path, self.reader = path, reader
+        self.size = reader.get_sentence_embedding_dimension()
+        self.record = np.dtype([("key", f"V{KEY}"), ("vector", "<f2", (self.size,))])
+        self._salt = str(reader.sha256 or repr(reader)).encode()
+        self._places: dict[bytes, int] = {}
+        with tidy_os_errors(f"cannot read {path}"):
+            self._records = self._open()
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """(n, size) in float32; texts that are new are read and kept."""
+        keys = [self._key(text) for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._places}
+        found = np.empty((len(texts), self.size), np.float32)
+        fresh = np.asarray(self.reader.encode(list(new.values())), np.float16) if new else np.empty(0)
+        at = dict(zip(new, fresh, strict=True))
+        for place, key in enumerate(keys):
+            # What was just read is rounded as what is read back, so that a second run gives the same answers.
+            found[place] = at[key] if key in at else self._records[self._places[key]]["vector"]
+        if new:
+            self._append(list(new), fresh)
+        return found
+
+    def _key(self, text: str) -> bytes:
+        mixed = self._salt + b"\0" + text.encode("utf-8", "surrogatepass")
+        return hashlib.sha256(mixed).digest()[:KEY]
+
+    def _open(self) -> Any:
+        whole = self.path.stat().st_size // self.record.itemsize if self.path.exists() else 0
+        if not whole:
+            return np.empty(0, self.record)
+        records = np.memmap(self.path, self.record, "r", shape=(whole,))
+        self._places = {key.tobytes(): place for place, key in enumerate(records["key"])}
+        return records
+
+    def _append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+        """At the end of the last whole record: a killed process may have left a part of one."""
+        records = np.zeros(len(keys), self.record)
+        records["key"], records["vector"] = np.array(keys, f"V{KEY}"), vectors
+        with tidy_os_errors(f"cannot write {self.path}"), waiting_lock(self.path) as handle:
+            end = os.fstat(handle).st_size // self.record.itemsize * self.record.itemsize
+            os.lseek(handle, end, os.SEEK_SET)
+            os.ftruncate(handle, end)
+            os.write(handle, records.tobytes())

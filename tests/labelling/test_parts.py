@@ -1,0 +1,186 @@
+"""Choosing, estimating, grouping, reading and agreeing, each by itself."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from labelling.test_session import WORDS, ToyReader, make_texts
+from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
+from limelight.labelling.estimate import advise, estimate, expected_gain, wilson
+from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
+from limelight.labelling.people import alpha, kappa
+from limelight.labelling.vectors import TextVectors, VectorCache, reading_order
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+
+
+# ---------------------------------------------------------------- choosing
+
+
+def test_the_least_sure_is_the_most_uncertain():
+    logits = np.array([[2.0, 1.9, -5.0], [9.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    assert uncertain(logits, several=False).argsort().tolist() == [1, 2, 0]
+    assert uncertain(np.array([[3.0, -0.1], [2.0, -2.0]]), several=True).argsort().tolist() == [1, 0]
+
+
+def test_what_is_picked_with_others_is_unlike_them():
+    X = unit(np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 1.0]]))
+    assert pick(np.array([1.0, 0.99, 0.5, 0.6]), X, 2) == [0, 2]
+    assert sorted(pick(np.ones(4), X, 9)) == [0, 1, 2, 3]
+
+
+def test_gain_is_the_fall_of_the_variance_by_the_plain_formula():
+    X = unit(np.random.default_rng(0).normal(size=(30, 5)))
+    rows, labelled, weights = np.arange(10), np.arange(20, 24), np.linspace(0.5, 1, 10)
+    D = X.astype(np.float64) - X.mean(axis=0)
+
+    def variance(known: list[int]) -> np.ndarray:
+        return np.linalg.inv(np.eye(5) + D[known].T @ D[known] / NOISE)
+
+    def total(V: np.ndarray) -> float:
+        return float(weights @ np.einsum("ij,jk,ik->i", D[rows], V, D[rows]))
+
+    before = total(variance([*labelled]))
+    expected = [before - total(variance([*labelled, row])) for row in rows]
+    found = Surroundings(X, np.arange(30)).gain(rows, weights, labelled)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+# ---------------------------------------------------------------- the estimate
+
+
+def test_wilson_agrees_with_the_published_example():
+    assert wilson(0.8, 10) == pytest.approx((0.4901625, 0.9433178), abs=1e-6)
+
+
+def test_sureness_that_says_nothing_changes_nothing():
+    correct = np.array([1.0, 0, 1, 1] * 10)
+    found = estimate(correct, np.full(40, 0.6), 0.9)
+    assert found == pytest.approx((0.75, *wilson(0.75, 40)))
+
+
+def test_sureness_that_tells_moves_the_estimate_to_the_whole_table_and_narrows_it():
+    correct = np.array([1.0] * 60 + [0.0] * 40)
+    sure = np.where(correct > 0, 0.95, 0.15)
+    found = estimate(correct, sure, 0.55)
+    assert found.accuracy < 0.6 - 0.03
+    assert found.high - found.low < np.subtract(*wilson(0.6, 100)[::-1])
+
+
+def test_the_interval_holds_the_truth_in_nineteen_of_twenty_tables():
+    draw = np.random.default_rng(0)
+    inside = []
+    for _ in range(400):
+        sure = draw.uniform(0.3, 1.0, 2000)
+        correct = (draw.random(2000) < sure**1.3).astype(float)
+        found = estimate(correct[:40], sure[:40], float(sure.mean()))
+        inside.append(found.low <= correct.mean() <= found.high)
+    assert 0.92 <= np.mean(inside) <= 0.99
+
+
+def test_gain_shrinks_with_the_number_of_labels_and_then_it_is_enough():
+    now, before = np.ones(60), np.array([1.0] * 58 + [0.0] * 2)
+    few, many = expected_gain(now, before, 60), expected_gain(now, before, 600)
+    assert few == pytest.approx(3 / 62 / math.log(2) * math.log(110 / 60))
+    assert many < few
+    assert expected_gain(now[:5], before[:5], 60) is None
+    assert not advise(estimate(now, now, 1.0), few, 60)[0]
+    assert advise(estimate(now, now, 1.0), many, 60)[0]
+    assert not advise(estimate(now[:12], now[:12], 1.0), many, 12)[0]
+    assert not advise(None, None, 3)[0]
+
+
+# ---------------------------------------------------------------- groups
+
+
+def test_groups_are_what_lies_together_named_by_their_words_and_the_same_in_any_order():
+    labels = [name for name in WORDS for _ in range(20)]
+    texts = [" ".join(np.roll(WORDS[name], k % 3)[: 2 + k % 2]) for k, name in enumerate(labels)]
+    X = ToyReader().encode(texts)
+    rows = np.random.default_rng(0).permutation(60)
+    found = Grouping.of(X, rows, texts, 3)
+    most = [Counter(labels[row] for row in members).most_common(1)[0] for members in found.members]
+    assert {name for name, _ in most} == set(labels)
+    assert sum(count for _, count in most) == 60
+    for members, words in zip(found.members, found.words, strict=True):
+        assert words
+        assert all(sum(word in texts[row] for row in members) > 1 for word in words[:2])
+        centre = X[members].mean(axis=0)
+        likeness = X[members] @ centre / np.linalg.norm(centre)
+        assert likeness[0] == pytest.approx(likeness.max(), abs=1e-3)
+    assert Grouping.of(X, rows, texts, 3) == found
+
+
+def test_centres_of_clusters_far_apart_are_found():
+    draw = np.random.default_rng(0)
+    truth = np.eye(6)[np.arange(60) % 4]
+    X = unit(truth + 0.05 * draw.normal(size=(60, 6)))
+    assert sorted((find_centres(X, 4) @ np.eye(6)[:4].T).argmax(axis=1).tolist()) == [0, 1, 2, 3]
+
+
+def test_words_that_all_groups_have_name_none():
+    texts = ["the red car"] * 5 + ["the blue boat"] * 5
+    own = np.array([0] * 5 + [1] * 5)
+    found = distinguishing_words(texts, own, 2)
+    assert [set(words[:2]) for words in found] == [{"car", "red"}, {"blue", "boat"}]
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def test_what_was_read_is_not_read_again_even_after_a_torn_write(tmp_path):
+    texts, _ = make_texts(20)
+    order, path = reading_order(texts, 0), tmp_path / "vectors"
+    first = TextVectors(texts, order, ToyReader(), path, background=False)
+    with path.open("ab") as file:
+        file.write(b"torn")
+    reader = ToyReader()
+    again = TextVectors([*texts[::-1], "a new one"], np.arange(21), reader, path, background=False)
+    assert reader.read == 1
+    np.testing.assert_array_equal(again.matrix[:20], first.matrix[::-1])
+    assert len(VectorCache(path, reader)._places) == 21
+    np.testing.assert_allclose(first.matrix, ToyReader().encode(texts), atol=1e-3)
+
+
+def test_texts_are_read_in_the_background_and_an_error_there_is_raised():
+    texts, _ = make_texts(600)
+    vectors = TextVectors(texts, np.arange(600), ToyReader())
+    assert vectors.wait(timeout=60) == 600
+    np.testing.assert_allclose(vectors.matrix, ToyReader().encode(texts))
+    vectors.close()
+
+    class Broken(ToyReader):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            raise RuntimeError("the disk is gone")
+
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        TextVectors(texts, np.arange(600), Broken()).wait(timeout=60)
+
+
+# ---------------------------------------------------------------- agreement
+
+
+def test_alpha_of_krippendorffs_own_example():
+    """Nominal 0.743 and ordinal 0.815: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, C."""
+    a = [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None]
+    b = [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3]
+    c = [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None]
+    d = [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None]
+    units = [[(str(x),) for x in unit if x is not None] for unit in zip(a, b, c, d, strict=True)]
+    units = [unit for unit in units if len(unit) > 1]
+    assert alpha(units) == pytest.approx(0.743, abs=5e-4)
+    assert alpha(units, {(str(k),): k for k in range(1, 6)}) == pytest.approx(0.815, abs=5e-4)
+
+
+def test_agreement_by_chance_alone_counts_for_nothing():
+    assert kappa([(("a",), ("a",)), (("a",), ("b",)), (("b",), ("a",)), (("b",), ("b",))]) == 0
+    assert kappa([(("a",), ("a",))] * 3) is None
+    assert alpha([[("a",), ("a",)]] * 3) is None
+    assert alpha([]) is None
+    assert kappa([(("a", "b"), ("b", "a")), (("a",), ("a",))]) == 1
