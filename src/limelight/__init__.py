@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
-    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
+    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor, TextVectorizer
     from .labelling.health import check
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
-    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "check",
-    "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
+    "check", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
     "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -50,7 +50,7 @@ __getattr__, __dir__ = lazy(
         "config.presets": "preset",
         "config.recipe": "Recipe",
         "errors": "LimelightError",
-        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
+        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor TextVectorizer",
         "labelling.health": "check",
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
@@ -68,4 +68,5 @@ __getattr__, __dir__ = lazy(
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },
+    modules=("integrations", "sentence_transformers"),
 )

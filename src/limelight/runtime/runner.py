@@ -203,8 +203,8 @@ class Runner(ABC):
         """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
         if not self.recipe.model.spells_words:
             return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
-        tables = (self.weights[f"{name}.weight"] for name in ("words", "grams"))
-        found = encode_spelled(self.tokenizer, texts, *tables, self.recipe.model.stems)
+        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
+        found = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
         warn_of_other_language(found)
         return found
 
