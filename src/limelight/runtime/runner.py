@@ -109,7 +109,8 @@ class Runner(ABC):
         v = self._in_blocks(
             "vector", self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
         )
-        return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
+        # of a text without words, a reader without an LSTM gives zeros
+        return v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-12) if unit_length else v
 
     # ------------------------------------------------------------ the encoder
 
