@@ -10,7 +10,7 @@ import pytest
 
 from labelling.test_session import WORDS, ToyReader, make_texts
 from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
-from limelight.labelling.estimate import advise, estimate, expected_gain, wilson
+from limelight.labelling.estimate import Estimate, advise, estimate, expected_gain, wilson
 from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
 from limelight.labelling.people import alpha, kappa
 from limelight.labelling.vectors import TextVectors, VectorCache, reading_order
@@ -85,15 +85,32 @@ def test_the_interval_holds_the_truth_in_nineteen_of_twenty_tables():
 
 
 def test_gain_shrinks_with_the_number_of_labels_and_then_it_is_enough():
-    now, before = np.ones(60), np.array([1.0] * 58 + [0.0] * 2)
-    few, many = expected_gain(now, before, 60), expected_gain(now, before, 600)
+    now, before = np.array([1.0] * 55 + [0.0] * 5), np.array([1.0] * 53 + [0.0] * 7)
+    found = estimate(now, now, 55 / 60)
+    few, many = (expected_gain(now, before, labels, found.accuracy) for labels in (60, 600))
     assert few == pytest.approx(3 / 62 / math.log(2) * math.log(110 / 60))
     assert many < few
-    assert expected_gain(now[:5], before[:5], 60) is None
-    assert not advise(estimate(now, now, 1.0), few, 60)[0]
-    assert advise(estimate(now, now, 1.0), many, 60)[0]
-    assert not advise(estimate(now[:12], now[:12], 1.0), many, 12)[0]
+    assert expected_gain(now[:5], before[:5], 60, 1.0) is None
+    assert not advise(found, few, 60)[0]
+    assert advise(found, many, 60)[0]
+    assert not advise(estimate(now[:20], now[:20], 1.0), many, 20)[0]
     assert not advise(None, None, 3)[0]
+
+
+def test_no_more_is_gained_than_is_missing():
+    now, before = np.ones(12), np.array([1.0] * 10 + [0.0] * 2)
+    assert expected_gain(now, before, 59, accuracy=1.0) == 0
+    assert expected_gain(now, before, 59, accuracy=0.98) == pytest.approx(0.02)
+
+
+def test_a_wide_interval_asks_for_random_texts_and_never_says_to_stop():
+    wide, narrow = Estimate(0.7, 0.59, 0.8), Estimate(0.7, 0.61, 0.8)
+    assert advise(narrow, 0.0, 80)[0]
+    for gain in (0.0, 0.05):
+        stop, advice = advise(wide, gain, 80)
+        assert not stop
+        assert "more texts drawn at random" in advice
+        assert "drawn at random" not in advise(narrow, gain, 80)[1]
 
 
 # ---------------------------------------------------------------- groups

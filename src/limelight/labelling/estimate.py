@@ -22,6 +22,7 @@ LEAST = 10  # texts in the sample, before there is an estimate
 NEXT = 50  # labels whose gain is foretold
 WORTH = 0.01  # of accuracy: less is not worth so many labels
 STOP_LEAST = 30  # texts in the sample, before it may say that it is enough
+MAX_WIDTH = 0.2  # of the interval: a wider one may hide that the model is poor
 
 
 class Estimate(NamedTuple):
@@ -66,20 +67,27 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def expected_gain(now: np.ndarray, before: np.ndarray, labels: int, more: int = NEXT) -> float | None:
+def expected_gain(
+    now: np.ndarray, before: np.ndarray, labels: int, accuracy: float, more: int = NEXT
+) -> float | None:
     """What `more` labels add, if accuracy goes on growing with the logarithm of their number.
 
-    `now` and `before` (n,) say which texts of the sample are right with all labels, and with the first half.
+    `now` and `before` (n,) say which texts of the sample are right with all labels, and with the first half;
+    `accuracy` is the estimate, which cannot grow past 1.
 
-    >>> round(expected_gain(np.array([1.0, 1, 1, 0] * 5), np.array([1.0, 1, 0, 0] * 5), labels=50), 4)
+    >>> now, before = np.array([1.0, 1, 1, 0] * 5), np.array([1.0, 1, 0, 0] * 5)
+    >>> round(expected_gain(now, before, labels=50, accuracy=0.7), 4)
     0.2727
+    >>> expected_gain(now, before, labels=50, accuracy=0.75)
+    0.25
     """
     n = len(now)
     if n < LEAST:
         return None
     # As if one text more had become right: a sample of 20 without a change does not mean that none will come.
     doubled = (float(np.sum(now) - np.sum(before)) + 1) / (n + 2)
-    return max(0.0, doubled) / log(2) * log((labels + more) / labels)
+    gain = max(0.0, doubled) / log(2) * log((labels + more) / labels)
+    return min(gain, 1 - accuracy)
 
 
 def advise(found: Estimate | None, gain: float | None, drawn: int) -> tuple[bool, str]:
@@ -91,6 +99,8 @@ def advise(found: Estimate | None, gain: float | None, drawn: int) -> tuple[bool
     if found is None or gain is None:
         return False, f"Go on: {LEAST - drawn} more texts drawn at random give a first estimate."
     says = f"The next {NEXT} labels are expected to add {100 * gain:.1f} points"
+    if found.high - found.low > MAX_WIDTH:
+        return False, f"{says}, but the estimate is rough: go on, more texts drawn at random are needed."
     if gain >= WORTH:
         return False, f"{says}: go on."
     if drawn < STOP_LEAST:

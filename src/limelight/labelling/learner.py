@@ -178,7 +178,7 @@ class Learner:
         correct = is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn].astype(float)
         return estimate(correct, sureness(P, self.several), float(everywhere.mean()))
 
-    def _gain(self) -> float | None:
+    def _gain(self, accuracy: float) -> float | None:
         """What the next labels are expected to add: what the second half has added."""
         assert self.fitted is not None
         assert self.space is not None
@@ -194,7 +194,7 @@ class Learner:
         now, before = (
             is_correct(each, self.Y, self.several)[self.drawn] for each in (self.fitted.left_out, logits)
         )
-        return expected_gain(now.astype(float), before.astype(float), len(self.rows))
+        return expected_gain(now.astype(float), before.astype(float), len(self.rows), accuracy)
 
     # ------------------------------------------------------------ choosing
 
@@ -311,7 +311,7 @@ class Learner:
         """How far the labelling is."""
         by_class = dict(zip(self.classes, self.Y.sum(axis=0).astype(int).tolist(), strict=True))
         found = self._estimate()
-        gain, drawn = self._gain() if found else None, int(self.drawn.sum())
+        gain, drawn = self._gain(found.accuracy) if found else None, int(self.drawn.sum())
         accuracy, low, high = found or (None, None, None)
         stop, advice = advise(found, gain, drawn)
         return Progress(
