@@ -56,7 +56,7 @@ def notebook(path: Path) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to folders become plain text, for a site lists no folders; links to notebooks go to their pages."""
+    """A site lists no folders, so links to them become plain text; links to notebooks go to their pages."""
 
     def link(match: re.Match[str]) -> str:
         text, target = match.groups()
