@@ -150,6 +150,12 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
+def test_every_page_is_in_the_navigation_of_the_site():
+    navigation = (HERE / "mkdocs.yml").read_text()
+    pages = [page for page in DOCUMENTS if page.startswith("docs/") and "/log/2" not in page]
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
 OURS = re.compile(r"(?:experiments|tests|scripts|src|examples)/[\w./-]+\.(?:py|md|js|cu)\b")
 ROOMS = [path.name for path in (HERE / "src" / "limelight").iterdir() if path.is_dir()]
 IN_A_ROOM = re.compile(rf"`((?:{'|'.join(ROOMS)})/[\w/]+\.(?:py|cu|js))`")
