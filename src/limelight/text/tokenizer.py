@@ -33,7 +33,15 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
 from .rules import CHARACTERS, ascii_rules
-from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, is_forbidden, word_splitter
+from .splitting import (
+    LONE_SURROGATE,
+    UNKNOWN_WORD,
+    build_tokenizer,
+    encodable,
+    has_spaces,
+    is_forbidden,
+    word_splitter,
+)
 
 PAD = 0
 UNKNOWN = 1
@@ -241,17 +249,18 @@ class Tokenizer:
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text; `tokenizers` splits those that are not ASCII."""
-        others = [text for text in texts if not text.isascii()]
+        """Ids of each text; `tokenizers` splits those of scripts without spaces."""
+        others = [text for text in texts if not text.isascii() and (self.forbidden or not has_spaces(text))]
         if self.forbidden:
             ids = {text: self._located(text)[0] for text in others}
         else:
             found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
             ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        get = self._ids.get
+        get, split = self._ids.get, word_splitter(self.lowercase, self.split_characters)
         for text in texts:
             if text not in ids:
-                ids[text] = [get(word, UNKNOWN) for word in self._split_ascii(text)]
+                words = self._split_ascii(text) if self.forbidden else split(text)
+                ids[text] = [get(word, UNKNOWN) for word in words]
         return [ids[text] or [UNKNOWN] for text in texts]
 
     def _split_ascii(self, text: str) -> list[str]:
