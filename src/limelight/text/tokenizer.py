@@ -68,7 +68,9 @@ class Tokenizer:
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
         self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
-        self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+        self.vocabulary: tuple[str, ...] = tuple(
+            ids if _are_in_order(ids) else sorted(ids, key=ids.__getitem__)
+        )
         self._built: tokenizers.Tokenizer | None = None
         self._json = ""
         self.forbidden: frozenset[str] = frozenset()
@@ -337,7 +339,7 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
 
 
 def _check_words(ids: dict[str, int]) -> None:
-    if any(map(LONE_SURROGATE.search, ids)):
+    if LONE_SURROGATE.search("".join(ids)):
         raise _damaged("a word of its vocabulary is not text")
 
 
@@ -346,9 +348,12 @@ def _damaged(what: str) -> LimelightError:
 
 
 def _are_ids(ids: dict[str, Any]) -> bool:
-    numbers = list(ids.values())
     special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
-    return special and all(type(n) is int for n in numbers) and sorted(numbers) == list(range(len(ids)))
+    return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
+
+
+def _are_in_order(ids: dict[str, int]) -> bool:
+    return list(ids.values()) == list(range(len(ids)))
 
 
 @cache
