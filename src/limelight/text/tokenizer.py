@@ -20,7 +20,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -309,7 +309,7 @@ def has_joined_characters(words: Iterable[str]) -> bool:
     (False, True)
     """
     cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
-    return any(not word.isascii() and len(cut(word)) > 1 for word in words)
+    return any(len(cut(word)) > 1 for word in filterfalse(str.isascii, words))
 
 
 def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
