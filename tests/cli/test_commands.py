@@ -38,6 +38,18 @@ def test_help_lists_every_command(call):
     assert all(f"\n    {name}" in out for name in commands())
 
 
+def test_a_command_is_parsed_without_the_others() -> None:
+    def known(argv: list[str] | None) -> dict[str, int]:
+        return {
+            n: len(each._actions)
+            for n, each in parser_for(argv)._subparsers._group_actions[0].choices.items()
+        }
+
+    whole = known(None)
+    assert known(["predict", "model"]) == known(["--no-such", "predict"]) == {"predict": whole["predict"]}
+    assert known(["--help"]) == known(["predcit"]) == dict.fromkeys(whole, 1)
+
+
 @pytest.mark.parametrize("name", [name for name in commands() if name != "paper"])
 def test_every_command_has_help_with_an_example(name, call):
     code, out, _ = call(name, "--help")

@@ -11,6 +11,7 @@ pipe has gone, as for other tools.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -33,6 +34,7 @@ def start() -> NoReturn:
 
     >>> start()  # doctest: +SKIP
     """
+    gc.set_threshold(20_000)  # imports and a vocabulary make many objects, all of which stay
     interrupted = False
 
     def once(*_: Any) -> None:
