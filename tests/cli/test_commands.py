@@ -237,6 +237,19 @@ def test_predict_table_to_csv(call, model, table):
     assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
 
 
+def test_predict_a_table_that_is_not_utf8(call, refused, model, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_bytes("text\nThe café was “lovely”\n".encode("cp1252"))
+    answer, guess = call("predict", model, path)[1:]
+    assert "The café was “lovely”" in answer
+    assert "cp1252" in guess
+    assert guess.count("\n") == 1  # however often the file is opened
+    assert call("predict", model, path, "--encoding", "windows-1252") == (0, answer, "")
+    assert call("predict", model, "--encoding", "cp1252", stdin=path.read_bytes()[5:]) == (0, answer, "")
+    assert "klingon" in refused("predict", model, path, "--encoding", "klingon")
+    assert "LIMELIGHT_ENCODING" not in os.environ
+
+
 def test_predict_escapes_formulas_on_request(call, model):
     lines = b"=cmd()\n@sum\n-1 star\nfine\n"
     for flags, expected in (([], ""), (["--escape-formulas"], "'")):
