@@ -30,9 +30,9 @@ MIN_RATINGS, MAX_RATINGS = 4, 11  # different labels: 1 to 5 stars, 0 to 10 poin
 HELP = "train a model on a table of labelled text"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
-Train a model on tables of labelled text (csv, tsv, jsonl, json, parquet, xlsx; also .gz, .xz, .bz2, .zst) or on a
-folder written by 'limelight encode', and save the best epoch's model as a folder. Most tables need only --text,
---label and --out. The options below change parts of a preset; --help-all lists every one.
+Train a model on tables of labelled text (csv, tsv, jsonl, json, parquet, xlsx; also .gz, .xz, .bz2, .zst)
+or on a folder written by 'limelight encode', and save the best epoch's model as a folder. Most tables need
+only --text, --label and --out. The options below change parts of a preset; --help-all lists every one.
 
   limelight train reviews.csv --text text --label stars --out model
   limelight train more.csv --start model --out model-2      go on with a trained model
