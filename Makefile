@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Container images often set it. Every process that the tests start would compile PyTorch anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick check lint wheel dist audit fuzz soak bench clean
+.PHONY: help setup demo test quick check lint wheel dist audit fuzz soak bench integrations clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
 	@echo "make bench   measure speed (ratios, side by side)"
+	@echo "make integrations   test with the libraries of docs/integrations.md, in an environment of their own (2.5 GB)"
 
 setup: .venv/ready
 
@@ -81,5 +82,16 @@ bench: setup
 	$(BIN)/python experiments/benchmarks/training.py
 	$(BIN)/python experiments/benchmarks/inference.py
 
+# Not part of `make test`: the libraries are large, and change more often than we do.
+integrations: .venv-integrations/ready
+	.venv-integrations/bin/python -m pytest tests/integrations
+
+.venv-integrations/ready: integrations.txt constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/python -m pip install --quiet --no-compile torch==2.13.0
+	.venv-integrations/bin/python -m pip install --quiet --no-compile -r integrations.txt -e '.[train,serve]' \
+		httpx2 hypothesis pytest
+	@touch $@
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv .venv-integrations demo

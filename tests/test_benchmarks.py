@@ -23,6 +23,7 @@ from limelight import Index, TextClassifier
 from limelight.config.presets import preset
 from limelight.serve import create_app
 from reviews import QUICK, reviews, write_csv
+from serve.labels import FOOD, ROOM
 from serve.live import in_thread
 from shared_reader import share_reader
 
@@ -360,3 +361,27 @@ def test_cpu_lstm_reads_sentences_of_different_lengths(monkeypatch, capsys):
     errors = {row[0]: float(row[-1]) for row in rows}
     assert {"float32", "int8", "Scan", "numpy"} <= set(errors)
     assert all(error < 1e-6 for way, error in errors.items() if way != "int8")
+
+
+def test_label_errors_finds_planted_ones(monkeypatch, capsys, tmp_path):
+    share_reader(monkeypatch)
+    label_errors = import_module("label_errors")
+    texts = [f"The {word} tasted great" for word in FOOD] + [f"Our {word} broke" for word in ROOM]
+    for task in label_errors.TASKS:
+        (tmp_path / task).mkdir()
+        table = pyarrow.table({"text": texts, "label": ["food"] * 8 + ["room"] * 8})
+        pyarrow.parquet.write_table(table, tmp_path / task / "train.parquet")
+    out = tmp_path / "errors.jsonl"
+    arguments = [
+        "label_errors.py",
+        str(tmp_path),
+        "--out",
+        str(out),
+        "--seeds",
+        "1",
+        "--only",
+        "limelight check",
+    ]
+    monkeypatch.setattr(sys, "argv", arguments)
+    label_errors.main()
+    assert [json.loads(line)["average_precision"] for line in out.read_text().splitlines()] == [[1.0], [1.0]]

@@ -31,7 +31,9 @@ PACKAGE = ROOT / "src" / "limelight"
 REQUIREMENTS = ROOT / "requirements-base.txt"
 NEEDED = (
     "py.typed",
-    "bundled/reader/reader.safetensors",
+    "bundled/reader/model.safetensors",
+    "bundled/reader/tokenizer.json",
+    "bundled/reader-fast/model.safetensors",
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
     "reading/templates/page.html.jinja",

@@ -174,6 +174,7 @@ def limelight(preset: str) -> Callable[[Task, np.ndarray, int], np.ndarray]:
 CONTESTANTS = {
     "Limelight (small)": limelight("small"),
     "Limelight light": limelight("light"),
+    "Limelight fast": limelight("fast"),
     "MiniLM + LR": from_vectors("minilm"),
     "mean vectors + LR": from_vectors("mean"),
     "TF-IDF + LR": tf_idf,

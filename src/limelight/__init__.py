@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
-    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
+    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor, TextVectorizer
+    from .labelling.health import check
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .runtime.reader import Reader, load
     from .search.hit import Hit
     from .search.index import Index
+    from .serve.label_texts import label
     from .serve.one_file import explore_page
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
-    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
-    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
-    "preset", "pretrain", "push_to_hub",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
+    "check", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
+    "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -48,7 +50,8 @@ __getattr__, __dir__ = lazy(
         "config.presets": "preset",
         "config.recipe": "Recipe",
         "errors": "LimelightError",
-        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
+        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor TextVectorizer",
+        "labelling.health": "check",
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
@@ -61,7 +64,9 @@ __getattr__, __dir__ = lazy(
         "runtime.reader": "Reader load",
         "search.hit": "Hit",
         "search.index": "Index",
+        "serve.label_texts": "label",
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },
+    modules=("integrations", "sentence_transformers"),
 )

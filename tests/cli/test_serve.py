@@ -11,6 +11,9 @@ import pytest
     ("argv", "phrase"),
     [
         (["no/such"], "no/such"),
+        ([], "no model to serve"),
+        (["--index", "no/such"], "no/such"),
+        (["reader", "--writable"], "--index"),
         (["no/such", "--workers", "2"], "no/such"),
         (["reader", "a=reader", "reader"], "two models are named 'reader'"),
         (["reader", "--workers", "0"], "--workers is 0"),

@@ -44,6 +44,7 @@ UNUSED = [
     ("mix_units", 2, {}, "needs head 'pruned'"),
     ("head_hidden", 9, PRUNED, "needs head 'full'"),
     ("buckets", 3, {}, "needs head 'vector'"),
+    ("stems", True, {}, "needs head 'vector'"),
 ]
 USED = [
     ("attention_hidden", 7, {}),

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from limelight.runtime.batches import encode_spelled
 from limelight.runtime.folder import BUNDLED, open_folder
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.text.spelling import gram_hashes, spell
+from limelight.text.spelling import gram_hashes, pieces, spell
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
 
@@ -53,37 +52,54 @@ def vectors(reader) -> np.ndarray:
 
 
 def word_vector(word: str, known: dict[str, int], weights: dict[str, np.ndarray]) -> np.ndarray:
-    """A known word's row of the table; otherwise the mean over hashed 3-, 4- and 5-grams of <word>."""
+    """A known word's row of the table; otherwise the means over the known words and n-grams in it."""
+    table, grams = weights["words.weight"], weights["grams.weight"]
     if word in known:
-        return weights["words.weight"][known[word]]
-    grams = [part for n in (3, 4, 5) for part in map("".join, zip(*(f"<{word}>"[k:] for k in range(n))))]  # noqa: B905
-    buckets = len(weights["grams.weight"]) - 1
-    rows = [1 + crc32(part.encode("utf-8", "replace")) % buckets for part in grams[:32]]
-    return np.mean([weights["grams.weight"][row] for row in rows], axis=0)
+        return table[known[word]]
+    found = pieces(word, known)
+    rows = grams[[1 + h % (len(grams) - 1) for h in found.grams]], table[found.stems]
+    return sum((each.mean(axis=0) for each in rows if len(each)), np.zeros(256))
 
 
 def compute(words: Sequence[str], known: dict[str, int], weights: dict[str, np.ndarray]) -> np.ndarray:
     """The vector of one text, v = sum_r (M_r W_shared^T) W_r, of length 1."""
     S = [word_vector(word.lower(), known, weights) for word in words] or [np.zeros(256)]
-    H = reference.bilstm(np.array(S), *(weights[f"encoder.{name}_0"] for name in ("W_ih", "W_hh", "b")))
+    H = np.array(S)  # as the fast reader has it
+    if "encoder.b_0" in weights:
+        H = reference.bilstm(H, *(weights[f"encoder.{name}_0"] for name in ("W_ih", "W_hh", "b")))
     M, _ = reference.attention(H, weights["pooling.W_s1"], weights["pooling.W_s2"])
-    maps = weights["vector.W_rows"].T.reshape(24, 128, 384)
+    maps = weights["vector.W_rows"].T.reshape(len(M), -1, 384)
     v = sum(row @ weights["vector.W_shared"].T @ W for row, W in zip(M, maps, strict=True))
-    return v / np.linalg.norm(v)
+    return v / max(np.linalg.norm(v), 1e-12)
 
 
-def test_vectors_follow_from_the_mathematics(reader, vectors):
-    found = open_folder()
-    known = {word: k for k, word in enumerate(found.tokenizer.vocabulary)}
+@pytest.mark.parametrize("name", ["reader", "reader-fast"])
+def test_vectors_follow_from_the_mathematics(name):
+    found, vectors = open_folder(name), limelight.load(name).encode(TEXTS)
     weights = {name: array.astype(np.float64) for name, array in found.weights.items()}
     for text, v in zip(TEXTS, vectors, strict=True):
-        np.testing.assert_allclose(v, compute(reader.tokenizer.split(text), known, weights), atol=1e-4)
+        expected = compute(found.tokenizer.split(text), dict(found.tokenizer.ids), weights)
+        np.testing.assert_allclose(v, expected, atol=1e-4)
+
+
+def test_the_fast_reader_reads_the_words_of_the_other(reader):
+    fast = limelight.load("reader-fast")
+    assert fast.tokenizer.vocabulary == reader.tokenizer.vocabulary
+    np.testing.assert_array_equal(fast.weights["words.weight"], reader.weights["words.weight"])
+    alike = fast.encode(["The soup was cold.", "Chilly broth!", "Trains are late."])
+    assert alike[0] @ alike[1] > 0.4 > alike[0] @ alike[2]
+
+
+def test_a_fast_reader_is_saved_whole(tmp_path):
+    fast = limelight.load("reader-fast")
+    fast.save(tmp_path / "own")
+    np.testing.assert_array_equal(limelight.load(tmp_path / "own").encode(TEXTS), fast.encode(TEXTS))
 
 
 def test_four_bit_numbers_are_unpacked_in_order():
-    packed = load_file(BUNDLED / "reader.safetensors")
+    packed = load_file(BUNDLED / "model.safetensors")
     weights = open_folder().weights
-    for row in (2, 4711, 42001):
+    for row in (2, 4711, 38001):
         nibbles = [x for byte in packed["words.weight"][row].tolist() for x in (byte % 16, byte // 16)]
         scales = packed["words.weight.scale"][row].astype(float)
         expected = [(x - 8) * scales[k // 32] for k, x in enumerate(nibbles)]

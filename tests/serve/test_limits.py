@@ -284,7 +284,7 @@ def test_any_host_if_told_so(model):
     [("0.0.0.0", None, 1), ("0.0.0.0", "secret", 0), ("127.0.0.1", None, 0), ("127.0.0.2", None, 0)],
 )
 def test_a_server_that_is_open_to_others_says_so(model, monkeypatch, capfd, host, token, warned):
-    monkeypatch.setattr("limelight.serve.server._run_one", lambda config, listening: None)
+    monkeypatch.setattr("limelight.serve.server.run_one", lambda config, listening: None)
     serve({"stars": model}, host=host, port=0, token=token)
     assert capfd.readouterr().err.count(f"anyone who can reach {host}") == warned
 

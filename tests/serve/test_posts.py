@@ -6,11 +6,14 @@ import asyncio
 import json
 import threading
 
+import httpx2
 import numpy as np
 import pytest
+from starlette.applications import Starlette
 
-from limelight.serve.limits import RequestError
-from limelight.serve.posts import PIECE, Workers, _pieces, to_json
+from limelight.serve.guard import refuse
+from limelight.serve.limits import Limits, RequestError
+from limelight.serve.posts import LARGE_REQUESTS, PIECE, SENT_BYTES, Posts, Workers, _pieces, to_json
 
 LARGE = {
     "texts": ["soup" * k for k in range(200)],
@@ -74,3 +77,34 @@ def test_only_so_many_calls_wait_and_those_nobody_waits_for_are_not_made():
 
     assert asyncio.run(main()) == 429
     assert called == [1]
+
+
+def test_few_large_requests_are_in_memory_at_once_and_all_are_answered():
+    posts, begun = Posts(Limits()), []
+
+    async def main():
+        gate = asyncio.Event()
+
+        async def answer(request, body):
+            await posts.wait_as_large(request)
+            begun.append(body["number"])
+            await gate.wait()
+            if body["number"] == 0:
+                raise RequestError(422, "wrong")  # it must not keep its place
+            return "x" * (SENT_BYTES + 1)
+
+        app = Starlette(routes=[posts.route("/", answer)], exception_handlers={RequestError: refuse})
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://x") as client:
+            asked = [asyncio.create_task(client.post("/", json={"number": k})) for k in range(9)]
+            while len(begun) < LARGE_REQUESTS:
+                await asyncio.sleep(0)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            before = len(begun)
+            gate.set()
+            return before, await asyncio.gather(*asked)
+
+    before, answers = asyncio.run(main())
+    assert (before, sorted(begun)) == (LARGE_REQUESTS, list(range(9)))
+    assert [each.status_code for each in answers] == [422, *[200] * 8]
+    assert all(len(each.json()) == SENT_BYTES + 1 for each in answers[1:])

@@ -187,11 +187,48 @@ def test_openai_in_both_formats(client, reader):
     assert np.array(decoded) == pytest.approx(V, abs=1e-7)
 
 
+def test_dimensions_keep_the_first_numbers_of_length_one(client, reader):
+    expected = reader.encode(["cold soup"], truncate_dim=64)
+    body = {"model": "reader", "dimensions": 64}
+    found = client.post("/v1/embeddings", json={"input": "cold soup", **body}).json()["data"][0]["embedding"]
+    assert [found] == [pytest.approx(expected[0], abs=1e-6)]
+    assert client.post("/embed", json={"inputs": "cold soup", **body}).json() == [pytest.approx(found)]
+
+
+def test_models_are_listed_as_openai_lists_them(client):
+    found = client.get("/v1/models").json()
+    assert [each["id"] for each in found["data"]] == ["stars", "pairs", "reader"]
+    assert client.get("/v1/models/reader").json() == found["data"][2]
+    assert client.get("/v1/models/none").status_code == 404
+
+
+def test_the_root_does_what_the_model_is_for(client):
+    for model, path in (("stars", "/predict"), ("reader", "/embed")):
+        body = {"inputs": TEXTS[:2], "model": model}
+        assert client.post("/", json=body).json() == client.post(path, json=body).json()
+
+
+@pytest.mark.parametrize("ids", [[464, 17141], [[464, 17141], [373]]])
+def test_token_ids_are_refused_with_a_code_of_their_own(client, ids):
+    answer = client.post("/v1/embeddings", json={"input": ids, "model": "reader"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "token-ids")
+    answer = client.post("/embed", json={"inputs": ids, "model": "reader"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "token-ids")
+
+
+def test_as_many_inputs_as_openai_allows_are_computed_in_pieces(client, reader):
+    texts = [f"soup {k % 7}" for k in range(2048)]
+    found = client.post("/v1/embeddings", json={"input": texts, "model": "reader"}).json()
+    V = np.array([each["embedding"] for each in found["data"]])
+    assert pytest.approx(reader.encode(texts[:7])[np.arange(2048) % 7], abs=1e-6) == V
+    assert found["usage"]["total_tokens"] == 4096
+
+
 def test_info_names_the_model_and_the_limits(client, folders):
     found = client.get("/info").json()
     assert (found["model_id"], found["models"]) == ("stars", ["stars", "pairs", "reader"])
     assert found["model_type"]["classifier"]["id2label"] == {"0": "bad", "1": "fair", "2": "good"}
-    assert found["max_client_batch_size"] == 256
+    assert found["max_client_batch_size"] == 8192
     assert len(found["model_sha"]) == 64
     assert "embedding" in client.get("/info?model=reader").json()["model_type"]
     assert client.get("/info?model=none").status_code == 404
@@ -210,6 +247,8 @@ def test_info_names_the_model_and_the_limits(client, folders):
         ("/predict", {"inputs": "a", "model": ["x"]}, 404, "no such model"),
         ("/predict", {"inputs": "a", "model": "reader"}, 424, "without labels"),
         ("/predict", {"inputs": "a", "raw_scores": True}, 422, "raw_scores"),
+        ("/embed", {"inputs": "a", "prompt_name": "poem"}, 422, "prompt_name"),
+        ("/embed", {"inputs": "a", "truncation_direction": "Left"}, 422, "truncation_direction"),
         ("/predict", {"inputs": "a", "truncate": "yes"}, 422, "truncate"),
         ("/predict", {"inputs": "a", "abstain_below": 80}, 422, "abstain_below"),
         ("/predict", {"inputs": "a", "abstain_below": True}, 422, "abstain_below"),
@@ -237,7 +276,7 @@ def test_an_error_of_the_model_has_its_code(client):
 
 
 @pytest.mark.parametrize(
-    "change", [{"input": [1, 2]}, {"encoding_format": "hex"}, {"dimensions": 3}, {"input": None}]
+    "change", [{"input": [1, 2]}, {"encoding_format": "hex"}, {"dimensions": 385}, {"input": None}]
 )
 def test_openai_errors_have_openai_s_shape(client, change):
     answer = client.post("/v1/embeddings", json={"input": "a", "model": "reader", **change})
@@ -253,14 +292,14 @@ def test_pages_have_a_strict_policy_and_can_be_replaced(folders):
     assert policy.startswith("default-src 'none'; frame-ancestors 'none'")
     assert "style-src 'sha256-" in policy
     assert "unsafe" not in policy
-    assert TestClient(create_app(folders, with_page=False)).get("/").status_code == 404
+    assert TestClient(create_app(folders, with_page=False)).get("/").status_code == 405
     explorer = Route("/", lambda request: PlainTextResponse("explorer"))
     assert TestClient(create_app(folders, routes=[explorer])).get("/").text == "explorer"
 
 
 def test_the_openapi_document_has_every_route(client):
     found = client.get("/openapi.json").json()
-    pages = {"/", "/docs", "/openapi.json"}
+    pages = {"/docs", "/openapi.json"}
     served = {route.path for route in client.app.routes if not route.path.startswith("/explorer/")} - pages
     assert set(found["paths"]) == served
     for path, operations in found["paths"].items():

@@ -20,8 +20,9 @@ from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 COMMANDS = (  # in the order of the help
-    "demo", "train", "evaluate", "predict", "aspects", "embed", "explain", "report", "similar", "trust",
-    "compare", "explore", "index", "search", "info", "serve", "encode", "paper", "pretrain", "completion",
+    "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
+    "similar", "trust", "compare", "explore", "index", "search", "info", "serve", "encode", "paper",
+    "pretrain", "completion",
 )  # fmt: skip
 DEFAULT_PRESET = "small"
 conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together

@@ -110,7 +110,9 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
     near = _neighbours(next(iter(models.values())), data, index)
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         page = None if args.no_browser else Path(folder, "open.html")
-        explore(models, lambda url: _show(url, page), data=data, near=near, port=args.port)
+        explore(
+            models, lambda url: show_address("exploring", url, page), data=data, near=near, port=args.port
+        )
 
 
 def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
@@ -127,14 +129,14 @@ def _neighbours(model: Model, data: ExploredData | None, index: Index | None) ->
     return ModelNeighbours(model, data)
 
 
-def _show(url: str, page: Path | None) -> None:
+def show_address(doing: str, url: str, page: Path | None) -> None:
     """Print the address, and open it by way of a page that only this user can read.
 
     The command line of a browser is there for all users of the machine to see; the address has the token.
     """
     import webbrowser
 
-    print(f"exploring at {url}\nCtrl-C ends", flush=True)
+    print(f"{doing} at {url}\nCtrl-C ends", flush=True)
     if page is not None:
         page.touch(mode=0o600)
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')

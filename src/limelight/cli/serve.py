@@ -11,7 +11,7 @@ from ._parser import add_flag, conflict
 from ._shared import check_least
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
-USAGE = "%(prog)s MODEL [MODEL ...] [options]"
+USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"
 TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
 Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
@@ -22,6 +22,7 @@ losing a request.
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
   limelight serve reader stars=models/stars --workers 2     # the first answers where a request names no model
+  limelight serve --index reviews.index     # /search in an index, and the routes of its model
 
 Only this machine can connect unless --host says otherwise; name the machine with --allow-host if clients know
 it by a name. With the environment variable {TOKEN}, requests must send it as a bearer token. Ctrl-C or
@@ -30,7 +31,9 @@ SIGTERM answers the requests in progress and stops."""
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     models = 'folder of a saved model or reader, "reader", or NAME=FOLDER'
-    add_flag(parser, "models", "MODEL", models, nargs="+")
+    add_flag(parser, "models", "MODEL", models, nargs="*")
+    add_flag(parser, "--index", "FOLDER", "index to search at /search; without MODEL, its model is served")
+    add_flag(parser, "--writable", "", "let clients add texts to the index")
     add_flag(parser, "--host", "HOST", "address to listen on", "127.0.0.1")
     names = "name that clients may have in their Host header beside HOST, localhost and addresses; * for any"
     add_flag(parser, "--allow-host", "NAME", names, action="append")
@@ -47,9 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 LIMITS = (
     ("--batch-words", 4096, "words of requests joined into a batch; 0 computes requests one by one"),
-    ("--max-body", 2**21, "bytes of a request"),
-    ("--max-texts", 256, "texts of a request; an eighth where an answer has many thousand numbers per text"),
-    ("--max-words", 2**14, "words of a request; an eighth in the same cases"),
+    ("--max-body", 2**23, "bytes of a request"),
+    ("--max-texts", 2**13, "texts of a request; 32 where an answer has many thousand numbers per text"),
+    ("--max-words", 2**20, "words of a request; 2,048 in the same cases, and 16,384 of one text"),
     ("--max-waiting", 512, "requests that wait for a model; more are answered with status 429"),
     ("--max-connections", 1024, "connections of a worker; beyond that, those idle for longest are closed"),
 )
@@ -70,10 +73,22 @@ def run(args: argparse.Namespace) -> None:
         args.max_body, args.max_texts, args.max_words, args.max_waiting, connections=args.max_connections
     )
     serve(
-        names_of(args.models), host=args.host, port=args.port, workers=args.workers, threads=args.threads,
+        names_of(_models(args)), index=args.index, writable=args.writable,
+        host=args.host, port=args.port, workers=args.workers, threads=args.threads,
         precision=args.precision, batch_words=args.batch_words, limits=limits,
         token=os.environ.get(TOKEN), hosts=args.allow_host or (), with_page=not args.no_page,
     )  # fmt: skip
+
+
+def _models(args: argparse.Namespace) -> list[str]:
+    """The models that are given, or else the index's."""
+    if args.writable and args.index is None:
+        raise conflict("--writable is for an index; give --index")
+    if args.models or args.index is None:
+        return list(args.models)
+    from ..search.index_folder import read_config
+
+    return [read_config(args.index).model]
 
 
 def names_of(models: list[str]) -> dict[str, str]:

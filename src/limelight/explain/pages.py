@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..errors import LimelightError
 from ..reading import captions
-from ..reading.html import card, render_style, style, templates
+from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
@@ -25,6 +25,7 @@ from .lifts import Lifts
 from .lifts_page import LiftsPage
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
+from .render import render_page
 from .trust import RANDOM, Trust
 
 if TYPE_CHECKING:
@@ -43,13 +44,6 @@ CURVES = {  # title -> line -> key in the training history
 }
 # In the order of the plot's colours.
 LINES = {"random": RANDOM, "attention": NAMES["attention"], "decided": NAMES["effect"]}
-
-
-def render_page(template: str, **given: Any) -> str:
-    """A page of this package, in the style of the pictures and the reports."""
-    environment = templates(__package__)
-    sheet = style() + render_style(environment, "report.css.jinja")
-    return environment.get_template(template).render(style=sheet, captions=captions, **given)
 
 
 def trust_page(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..reading.row_names import is_function_word
 from ..search.words import find_words
 
 SAMPLE = 3000  # texts that the centres are found with
@@ -94,4 +95,5 @@ def _telling(own: Counter[str], total: Counter[str], size: int, texts: int) -> t
         return float(odds / np.sqrt(1 / here + 1 / there))
 
     ranked = sorted((word for word in own if own[word] > 1 or size < 5), key=lambda w: (-score(w), w))
-    return tuple(ranked[:NAME_WORDS])
+    meaning = [word for word in ranked if not is_function_word(word) and len(word) > 1]
+    return tuple((meaning or ranked)[:NAME_WORDS])

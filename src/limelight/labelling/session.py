@@ -5,7 +5,7 @@ several threads. What a person says is on the disk before the method returns (jo
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
 whole table, which makes the estimate of the accuracy honest), "group", "search" and "confident" (accepted
-with others), "picked" (the person went to it).
+with others), "picked" (the person went to it), "settled" (it ends a disagreement).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .vectors import TextVectors, reading_order
 from .views import Agreement, Answer, Group, Progress, Shown, Span
 
 HOW = ("auto", "random")
-CHOSEN = ("auto", "random", "group", "search", "confident", "picked")
+CHOSEN = ("auto", "random", "group", "search", "confident", "picked", "settled")
 HELD = 20  # texts in one person's hands, at most, that others are not given
 
 
@@ -95,6 +95,12 @@ class LabelSession:
     def classes(self) -> tuple[str, ...]:
         """The classes, in the order in which they were added."""
         return tuple(self._state.classes)
+
+    @property
+    def every_class(self) -> set[str]:
+        """The classes, and those that were renamed or removed."""
+        named = {event.get("name") for event in self._journal.events} - {None}
+        return {*self.classes, *map(str, named)}
 
     @property
     def descriptions(self) -> dict[str, str]:
@@ -320,9 +326,11 @@ class LabelSession:
         return measure_agreement(self._state.said, self.ordered, self.classes)
 
     def disagreements(self) -> list[tuple[int, dict[str, tuple[str, ...]]]]:
-        """Rows on which people differ, with what each said; settle one by labelling it again."""
+        """Rows on which people differ, with what each said; a label `chosen` as "settled" ends it."""
         found = []
         for key, by in self._state.said.items():
+            if any(said.chosen == "settled" for said in by.values()):
+                continue
             labels = {person: said.labels for person, said in by.items() if said.labels is not None}
             if len({tuple(sorted(each)) for each in labels.values()}) > 1 and key in self._rows:
                 found.append((self._rows[key], labels))

@@ -23,6 +23,7 @@ FILES = {  # beside config.json, by kind
     "text": ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx"),
     "pair": ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx"),
     "reader": ("tokenizer.json", "model.safetensors", "model.onnx"),
+    "fast": ("model.safetensors",),  # a bundled reader that reads the words of the other one
 }
 OLD_READER = "reader.safetensors"  # the words and weights of a reader of format 1
 OPENED = (*FILES["text"], OLD_READER)
@@ -176,7 +177,7 @@ def _parse_config(content: bytes) -> dict[str, Any]:
 
 
 def saved_kind(path: Path) -> str:
-    """The kind that a folder's config.json names, "text", "pair" or "reader"; "" if it is not a saved model.
+    """The kind that a folder's config.json names, such as "text" or "reader"; "" if it is not a saved model.
 
     >>> saved_kind(Path("no such folder"))
     ''

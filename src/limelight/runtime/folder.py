@@ -30,7 +30,15 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
-from ..network.weights import MAX_HEADER, pack_all, pack_words, read_weights, tensor_locations, unpack_all
+from ..network.weights import (
+    MAX_HEADER,
+    TABLES,
+    pack_all,
+    pack_words,
+    read_weights,
+    tensor_locations,
+    unpack_all,
+)
 from ..reading.answers import answers_of
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
@@ -44,7 +52,7 @@ from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_save
 from .forbidden import forbidden_words
 from .old_reader import read_old_reader
 
-BUNDLED = Path(__file__).parents[1] / "bundled" / "reader"
+BUNDLED, FAST = (Path(__file__).parents[1] / "bundled" / name for name in ("reader", "reader-fast"))
 LAYOUT = FolderLayout(
     "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md")
 )
@@ -183,19 +191,19 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
 
 
 def is_reader(name: str | Path) -> bool:
-    """Whether this names the bundled reader, which a model folder of that name hides.
+    """Whether this names a bundled reader, which a model folder of that name hides.
 
-    >>> is_reader("reader"), is_reader("model")
-    (True, False)
+    >>> is_reader("reader"), is_reader("reader-fast"), is_reader("model")
+    (True, True, False)
     """
-    return str(name) == "reader" and not any(
+    return str(name) in (BUNDLED.name, FAST.name) and not any(
         (place / "config.json").exists() for place in (Path(name), *old_folders(name))
     )
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder that a name stands for: that of the bundled reader, or the one of this name."""
-    return BUNDLED if is_reader(name) else Path(name)
+    """The folder that a name stands for: that of a bundled reader, or the one of this name."""
+    return BUNDLED.with_name(str(name)) if is_reader(name) else Path(name)
 
 
 def is_reader_folder(name: str | Path) -> bool:
@@ -204,7 +212,7 @@ def is_reader_folder(name: str | Path) -> bool:
     >>> is_reader_folder("reader"), is_reader_folder("no such folder")
     (True, False)
     """
-    return saved_kind(folder_of(name)) == "reader"
+    return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
 def open_folder(path: str | Path = "reader", sha256: str | None = None) -> Parts:
@@ -217,7 +225,33 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None) -> Parts
             recipe, tokenizer, weights, facts = read_old_reader(saved)
             about = facts, None, saved.version, saved.sha256
             return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_folder(saved)
+        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved)
+
+
+def _read_fast(saved: SavedFiles) -> Parts:
+    """A reader of the words of the bundled one: its own weights are those above them."""
+    recipe, reader = Recipe.from_dict(saved.config["recipe"]), open_folder(BUNDLED)
+    expected = shapes(recipe.model, len(reader.tokenizer), 0, False)
+    own = {name: shape for name, shape in expected.items() if name not in TABLES}
+    largest = 4 * sum(map(prod, own.values())) + MAX_HEADER + 8
+    weights = read_weights(saved.read("model.safetensors", largest), own)
+    weights |= {name: reader.weights[name] for name in TABLES}
+    check_weights(weights, expected)
+    about = saved.config["facts"], None, saved.version, saved.sha256
+    return Parts(recipe, reader.tokenizer, weights, (), False, *about)
+
+
+def save_fast(path: str | Path, parts: Parts) -> None:
+    """Write a folder for `_read_fast`: without words, which must be those of the bundled reader."""
+    own = {name: array for name, array in parts.weights.items() if name not in TABLES}
+    tensors = b"".join(safetensors_pieces(pack_all(own)))
+    facts, words = to_json_values(parts.facts), len(parts.tokenizer) - len(SPECIAL)
+    config = format_config("fast", parts.recipe.to_dict(), (), facts, {"model.safetensors": tensors})
+    card = reader_card(recipe=parts.recipe, vocabulary=words, facts=facts)
+    with atomic_folder(path, LAYOUT, overwrite=True) as folder:
+        for name, content in (("model.safetensors", tensors), ("config.json", config)):
+            (folder / name).write_bytes(content)
+        (folder / "README.md").write_text(card)
 
 
 def _read_folder(saved: SavedFiles) -> Parts:

@@ -99,8 +99,9 @@ def load(
 ) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
-    The name "reader" opens the bundled reader; a saved folder of that name comes first. With `sha256`, the
-    folder's config.json must have that SHA-256, and so all of it: it holds the checksums of the other files.
+    The names "reader" and "reader-fast" open the bundled readers; a saved folder of that name comes first.
+    With `sha256`, the folder's config.json must have that SHA-256, and so all of it: it holds the checksums
+    of the other files.
 
     The device is "cpu", "cuda" (a GPU, by PyTorch) or "auto": a GPU if PyTorch is installed and sees one. The
     precision is "float32" or "int8" on the CPU, "bf16" or "float32" on a GPU; by default the first.

@@ -109,7 +109,8 @@ class Runner(ABC):
         v = self._in_blocks(
             "vector", self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
         )
-        return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
+        # of a text without words, a reader without an LSTM gives zeros
+        return v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-12) if unit_length else v
 
     # ------------------------------------------------------------ the encoder
 
@@ -203,8 +204,8 @@ class Runner(ABC):
         """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
         if not self.recipe.model.spells_words:
             return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
-        tables = (self.weights[f"{name}.weight"] for name in ("words", "grams"))
-        found = encode_spelled(self.tokenizer, texts, *tables, self.recipe.model.stems)
+        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
+        found = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
         warn_of_other_language(found)
         return found
 

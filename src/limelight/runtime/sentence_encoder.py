@@ -24,7 +24,18 @@ REFUSED = {
 }
 
 
-class SentenceEncoder(Embedder):
+class _LikeSentenceTransformers(type):
+    """A class whose name mentions sentence_transformers.
+
+    BERTopic and KeyBERT go by that name alone. A model with another is silently replaced by one of their own;
+    one with it that is not theirs is refused, and docs/integrations.md has what they take.
+    """
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__qualname__}', with the methods of sentence_transformers>"
+
+
+class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
     """An embedder that also gives each text one vector, to compare by its cosine."""
 
     def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
@@ -49,6 +60,8 @@ class SentenceEncoder(Embedder):
         """The size of a vector."""
         return self.recipe.model.vector_size
 
+    get_embedding_dimension = get_sentence_embedding_dimension  # its name in sentence-transformers 6
+
     def encode(
         self,
         sentences: str | Iterable[str] | None = None,
@@ -65,6 +78,7 @@ class SentenceEncoder(Embedder):
         normalize_embeddings: bool = True,
         truncate_dim: int | None = None,
         texts: str | Iterable[str] | None = None,
+        inputs: str | Iterable[str] | None = None,
         **others: Any,
     ) -> Any:
         """One vector per text, (texts, 384), of length 1; a single text gives (384,).
@@ -72,15 +86,13 @@ class SentenceEncoder(Embedder):
         A batch has 1,024 words (131,072 on a GPU), and at most `batch_size` texts if that is given. With
         `convert_to_tensor` a PyTorch tensor; without `convert_to_numpy` a list of tensors. `truncate_dim`
         keeps the first dimensions, and `precision` "binary" or "ubinary" a bit of each, eight to a byte.
-        `texts` is another name for `sentences`.
+        `texts` and `inputs` are other names for `sentences`.
         """
-        if sentences is not None and texts is not None:
-            raise LimelightError("sentences and texts are the same: give one of them", code="option-twice")
+        given: Any = _given_once(sentences, texts, inputs)
         self._check_options(output_value, precision, device, truncate_dim, others)
         as_tensor = convert_to_tensor or not convert_to_numpy
         if as_tensor:
             _import_torch()  # fail before the work
-        given: Any = texts if sentences is None else sentences
         column = self._with_prompt([given] if isinstance(given, str) else given, prompt_name, prompt)
         parts = self.encode_stream(
             column, batch_size, bool(show_progress_bar), normalize_embeddings=normalize_embeddings
@@ -92,11 +104,13 @@ class SentenceEncoder(Embedder):
             return found[0]
         return found if convert_to_tensor or convert_to_numpy else list(found)
 
-    def encode_query(self, sentences: str | Iterable[str], *args: Any, **options: Any) -> Any:
+    def encode_query(self, sentences: str | Iterable[str] | None = None, *args: Any, **options: Any) -> Any:
         """`encode` with the prompt "query", unless another is given."""
         return self._encode_as(("query",), sentences, *args, **options)
 
-    def encode_document(self, sentences: str | Iterable[str], *args: Any, **options: Any) -> Any:
+    def encode_document(
+        self, sentences: str | Iterable[str] | None = None, *args: Any, **options: Any
+    ) -> Any:
         """`encode` with the prompt "document", "passage" or "corpus", unless another is given."""
         return self._encode_as(("document", "passage", "corpus"), sentences, *args, **options)
 
@@ -169,6 +183,14 @@ class SentenceEncoder(Embedder):
         for name, value in others.items():
             if name in REFUSED and value is not None:
                 raise bad_value(f"{name} is not supported; {REFUSED[name]}")
+
+
+def _given_once(sentences: Any, texts: Any, inputs: Any) -> Any:
+    """The texts, by whichever name."""
+    found = [each for each in (sentences, texts, inputs) if each is not None]
+    if len(found) > 1:
+        raise LimelightError("sentences, texts and inputs are the same: give one", code="option-twice")
+    return found[0] if found else None
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -15,7 +15,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
-from .folder import BUNDLED, Parts, is_reader, open_folder
+from .folder import Parts, folder_of, is_reader, open_folder
 from .forbidden import forbidden_words
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def load_start(name: str, folder: str | Path = "") -> Start:
     Traceback (most recent call last):
     limelight.errors.LimelightError: start: no/such/model is not a folder; give a folder saved by Limelight
     """
-    path = BUNDLED if is_reader(name) else os.path.join(folder, name)
+    path = folder_of(name) if is_reader(name) else os.path.join(folder, name)
     try:
         with tidy_os_errors(f"cannot read {str(path)[:100]}"):  # such as a name that is too long
             return Start(**vars(open_folder(path)))

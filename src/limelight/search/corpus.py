@@ -1,4 +1,4 @@
-"""What goes into an index: the texts of a table with their other columns, or a list of texts."""
+"""What goes into an index: the texts of a table with their other columns, or the same in a list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from ..tables.rows import check_text
 from ..tables.table import column_names, read_values
 from ..text.sentences import passage_spans, sentence_spans
 
+Row = str | Mapping[str, Any]  # a text, or one with columns
+
 
 class Corpus:
     """Texts to index, which can be read again from the start: a table, or texts in memory.
@@ -27,10 +29,12 @@ class Corpus:
     >>> corpus = Corpus(["Good soup. Cold tea.", "Late train."])
     >>> [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
     [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
+    >>> list(Corpus([{"text": "Good soup.", "stars": 4}]).entries())
+    [{'text': 'Good soup.', 'row': 1, 'columns': {'stars': 4}}]
     """
 
     def __init__(
-        self, given: str | Path | Iterable[str], text: str | None = None, on_bad: str = "error"
+        self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error"
     ) -> None:
         self.on_bad, self.skipped = on_bad, 0
         self._texts: list[Any] | None = None
@@ -45,7 +49,7 @@ class Corpus:
         else:
             self._texts = list(given)
             self.name = self._where = f"{len(self._texts):,} texts"
-            self.text = None
+            self.text = text
             self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
 
     def entries(self, unit: str = "texts") -> Iterator[dict[str, Any]]:
@@ -86,7 +90,7 @@ class Corpus:
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         if self._texts is not None:
-            yield from ((text, {}) for text in self._texts)
+            yield from (self._split_row(row) for row in self._texts)
             return
         assert self.text is not None
         others = [name for name in dict.fromkeys(column_names(self.path)) if name != self.text]
@@ -96,6 +100,14 @@ class Corpus:
             else:
                 kept = zip(others, values[1:], strict=True)
                 yield values[0], {name: to_json_values(value, str) for name, value in kept}
+
+    def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
+        """The text of a row in memory, and its other columns."""
+        if not isinstance(row, Mapping):
+            return row, {}
+        name = self.text or "text"
+        others = {str(key): to_json_values(value, str) for key, value in row.items() if key != name}
+        return row.get(name), others
 
     def _stat(self) -> tuple[int, int]:
         with tidy_os_errors(f"cannot read {self.path}"):

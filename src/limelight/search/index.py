@@ -17,7 +17,7 @@ from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 from .approximate import build_approximate, check_approximate, open_approximate
 from .build import add_corpus, build, encode, new_config, open_model, writing
-from .corpus import Corpus
+from .corpus import Corpus, Row
 from .exact import ExactSearch
 from .filters import Condition, allowed_texts, make_conditions
 from .hit import Hit
@@ -73,11 +73,11 @@ class Index:
 
     @classmethod
     def create(
-        cls, folder: str | Path, corpus: str | Path | Iterable[str], *, model: str | Path = "reader",
+        cls, folder: str | Path, corpus: str | Path | Iterable[Row], *, model: str | Path = "reader",
         sentences: bool = False, passages: bool = False, text: str | None = None, precision: str = "int8",
         on_bad: str = "error", overwrite: bool = False, progress: bool = False,
     ) -> Index:  # fmt: skip
-        """Make an index of a table, given by its path, or of a list of texts.
+        """Make an index of a table, given by its path, or of a list of texts or of rows: {"text": ..., ...}.
 
         With `sentences`, each sentence is an entry of its own; with `passages`, each passage of about 100
         words of a long text. `precision` is that in which the texts are read; int8 is several times as fast.
@@ -94,10 +94,10 @@ class Index:
         return cls(folder, model, threads)
 
     def add(
-        self, corpus: str | Path | Iterable[str], *, text: str | None = None, on_bad: str = "error",
+        self, corpus: str | Path | Iterable[Row], *, text: str | None = None, on_bad: str = "error",
         progress: bool = False,
     ) -> int:  # fmt: skip
-        """Add a table or a list of texts, or the rest of one, and return how many texts were added."""
+        """Add a table, or a list of texts or rows, or the rest of one; return how many texts were added."""
         given = Corpus(corpus, text, on_bad)
         with writing(self.folder):
             config = read_config(self.folder)  # another process may have replaced the one that is open here

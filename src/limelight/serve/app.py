@@ -27,6 +27,7 @@ from .neighbours import Neighbours
 from .openapi import document, page
 from .posts import Posts
 from .routes import Routes
+from .searching import IndexRoutes
 
 
 def create_app(
@@ -34,13 +35,15 @@ def create_app(
     token: str | None = None, hosts: Collection[str] | None = None, with_page: bool = True,
     routes: Sequence[BaseRoute] = (), precision: str = "float32", threads: int | None = None,
     metrics_folder: str | Path | None = None, data: ExploredData | None = None,
-    near: Neighbours | None = None, log_requests: bool = True,
+    near: Neighbours | None = None, log_requests: bool = True, index: str | Path | None = None,
+    writable: bool = False,
 ) -> Starlette:  # fmt: skip
     """An ASGI application that serves models by name, each a folder, "reader", or a model that is loaded.
 
     With `token`, requests must send `Authorization: Bearer TOKEN`. With `hosts`, their Host must be one of
     these names, localhost or an address. `routes` come before ours, so that one for "/" takes the place of
-    the explorer, which shows `data` and what is `near`. `app.state.models` has what is served.
+    the explorer, which shows `data` and what is `near`. `index` is the folder of an index to search, and to
+    add to if it is `writable`. `app.state.models` has what is served.
 
     >>> create_app({"reader": "reader"}).state.models.names
     ['reader']
@@ -50,7 +53,8 @@ def create_app(
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
     every = [*routes, *Routes(served, posts, metrics, batch_words, precision).all()]
-    every += _pages(served, Explorer(served, posts, data, near) if with_page else None)
+    every += IndexRoutes(index, posts, writable).all() if index is not None else []
+    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, index is not None)
     known = {route.path for route in every if isinstance(route, Route)}
     guard = Middleware(
         Guard, metrics=metrics, paths=known, token=token, hosts=hosts, log_requests=log_requests
@@ -66,14 +70,14 @@ def create_app(
     return app
 
 
-def _pages(served: ServedModels, explorer: Explorer | None) -> list[Route]:
+def _pages(served: ServedModels, explorer: Explorer | None, has_index: bool) -> list[Route]:
     """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
-        return page(served.names)
+        return page(served.names, has_index)
 
     async def show_document(request: Request) -> Response:
-        return Response(json.dumps(document()), media_type="application/json")
+        return Response(json.dumps(document(has_index)), media_type="application/json")
 
     found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
     if explorer is not None:

@@ -60,6 +60,18 @@ def share(body: Body, name: str) -> float | None:
     return value
 
 
+def dimensions(body: Body, size: int) -> int:
+    """How many of a vector's first numbers are wanted; without a word, all.
+
+    >>> dimensions({"dimensions": 2}, 384), dimensions({}, 384)
+    (2, 384)
+    """
+    value = body.get("dimensions")
+    if value is not None and (type(value) is not int or not 1 <= value <= size):
+        raise RequestError(422, f"dimensions must be a whole number from 1 to {size:,}, a vector's size")
+    return size if value is None else value
+
+
 def numbers(body: Body, name: str) -> list[int]:
     """A list of integers; null and none at all are empty.
 
@@ -81,6 +93,11 @@ def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Ite
     if isinstance(value, str):
         return [(value,)], True
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        if _are_token_ids(value):
+            fault = f"{name} holds token ids, which mean nothing to this model; send the texts themselves"
+            raise RequestError(
+                422, f"{fault} (LangChain: check_embedding_ctx_length=False)", code="token-ids"
+            )
         raise RequestError(422, f"{name} must be a text or a list of texts")
     check_count(len(value), limits)
     return [(text,) for text in value], False
@@ -109,21 +126,30 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
 def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncate: bool) -> list[Item]:
     """Raise if the texts have too many words or characters; with `truncate`, cut each to an even share."""
     texts = [text for item in items for text in item]
-    characters = sum(map(len, texts))
-    if characters <= limits.words:  # a word has a letter: this many at most, and no need to count
-        return items
-    long = characters > limits.characters
-    if not long and not _has_more_words(texts, tokenizer, limits.words):
+    fault = _too_long(texts, tokenizer, limits)
+    if not fault:
         return items
     if not truncate:
-        most = f"{limits.characters:,} characters" if long else f"{limits.words:,} words"
-        hint = 'send fewer, or "truncate": true to cut long texts'
-        raise RequestError(413, f"the texts have more than {most}; {hint}")
+        raise RequestError(413, f'{fault}; send fewer, or "truncate": true to cut long texts')
     if len(texts) > limits.words:
         fault = f"the request has {len(texts):,} texts; at most {limits.words:,} words are allowed"
         raise RequestError(413, f"{fault}: not even one for each")
-    words, characters = limits.words // len(texts), limits.characters // len(texts)
+    words = min(limits.text_words, limits.words // len(texts))
+    characters = min(limits.characters_of(limits.text_words), limits.characters // len(texts))
     return [tuple(_cut(text[:characters], tokenizer, words) for text in item) for item in items]
+
+
+def _too_long(texts: list[str], tokenizer: Tokenizer, limits: Limits) -> str:
+    """What is too long, if anything is: a single text, or all of them together."""
+    parts = [([text], "a text has", limits.text_words) for text in texts if len(text) > limits.text_words]
+    for some, has, most in [*parts, (texts, "the texts have", limits.words)]:
+        size, most_characters = sum(map(len, some)), limits.characters_of(most)
+        if size > most_characters:
+            return f"{has} more than {most_characters:,} characters"
+        # A word has a letter: where there are no more letters than words allowed, no need to count.
+        if size > most and _has_more_words(some, tokenizer, most):
+            return f"{has} more than {most:,} words"
+    return ""
 
 
 def count_words(items: list[Item], tokenizer: Tokenizer) -> int:
@@ -159,6 +185,12 @@ def _cut(text: str, tokenizer: Tokenizer, words: int) -> str:
             return text[: end + int(offsets[words - 1][1])]
         words, end = words - len(offsets), end + int(offsets[-1][1])
     return text
+
+
+def _are_token_ids(value: Any) -> bool:
+    """Whether it is a list of numbers, or of lists of numbers."""
+    first = value[0] if isinstance(value, list) and value else None
+    return type(first[0] if isinstance(first, list) and first else first) is int
 
 
 def _is_item(value: Any, size: int) -> bool:

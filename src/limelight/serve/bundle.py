@@ -17,6 +17,7 @@ from ..runtime.decided import attribution_method
 from ..runtime.model import Model
 from .packed_arrays import to_text
 
+SHEET = "page.css.jinja"
 TEXTS = (
     ("The soup was cold, but the waiter was lovely.",),
     ("I have never been so bored in my life!",),
@@ -28,7 +29,10 @@ PAIRS = (
 )  # fmt: skip
 
 
-def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bool) -> str:
+def render_page(
+    start: str, title: str, blocks: Mapping[str, bytes], in_file: bool, body: str = "explorer.html",
+    sheet: str = SHEET,
+) -> str:  # fmt: skip
     """The page that starts with a module; `blocks` are for its script to read, by id.
 
     >>> '<title>&lt;b&gt;</title>' in render_page("live", "<b>", {}, in_file=False)
@@ -37,9 +41,9 @@ def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bo
     return (templates(__package__).get_template("explorer.html.jinja")).render(
         title=title,
         script=bundle(start),
-        style=style(),
+        style=style(sheet),
         policy=policy(start) if in_file else "",  # a server sends it as a header
-        body=page_text("explorer.html"),
+        body=page_text(body),
         blocks={name: to_text(content) for name, content in blocks.items()},
     )
 
@@ -70,13 +74,13 @@ def about_model(model: Model) -> dict[str, Any]:
 
 
 @cache
-def policy(start: str, served: bool = False) -> str:
+def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
     """What the page may do: run its script, use its style, save pictures; ask its server, if `served`.
 
     >>> policy("live").startswith("default-src 'none'; script-src 'sha256-")
     True
     """
-    code, sheet = _hash(bundle(start)), _hash(style())
+    code, sheet = _hash(bundle(start)), _hash(style(sheet))
     runs, asks = ("", "connect-src 'self'; ") if served else (" 'wasm-unsafe-eval'", "")
     return (
         f"default-src 'none'; script-src 'sha256-{code}'{runs}; style-src 'sha256-{sheet}'; "
@@ -85,9 +89,9 @@ def policy(start: str, served: bool = False) -> str:
 
 
 @cache
-def style() -> str:
+def style(sheet: str = SHEET) -> str:
     """The page's style sheet, with the colours of the pictures."""
-    return str(render_style(templates(__package__), "page.css.jinja"))
+    return str(render_style(templates(__package__), sheet))
 
 
 def _hash(content: str) -> str:

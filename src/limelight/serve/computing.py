@@ -14,6 +14,7 @@ from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..runtime.onnx_runner import BATCH_WORDS
 from ..runtime.reader import Reader
+from .limits import PIECE_TEXTS, PIECE_WORDS
 
 AnyModel = Model | Reader
 Item = tuple[str, ...]  # a text, or a pair of texts
@@ -73,6 +74,23 @@ def columns(items: Sequence[Item]) -> list[list[str]]:
     [['soup', 'train'], ['broth', 'bus']]
     """
     return [list(column) for column in zip(*items, strict=True)]
+
+
+def cut_pieces(items: list[Item]) -> list[list[Item]]:
+    """The items in pieces that are computed one after another, so that others have their turn between them.
+
+    >>> [len(piece) for piece in cut_pieces([("soup",)] * 600)]
+    [256, 256, 88]
+    """
+    pieces, words = [list[Item]()], 0
+    for item in items:
+        more = estimate_words([item])
+        if pieces[-1] and (len(pieces[-1]) == PIECE_TEXTS or words + more > PIECE_WORDS):
+            pieces.append([])
+            words = 0
+        pieces[-1].append(item)
+        words += more
+    return pieces
 
 
 def estimate_words(items: Sequence[Item]) -> int:

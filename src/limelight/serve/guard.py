@@ -128,7 +128,7 @@ def error_answer(scope: Scope, error: RequestError) -> Response:
     """An error as the clients of a route know it."""
     content: dict[str, Any] = {"error": error.message, "error_type": error.kind, "code": error.code}
     if scope["path"].startswith("/v1/"):
-        about = {"message": error.message, "type": error.kind, "param": None, "code": error.status}
+        about = {"message": error.message, "type": error.kind, "param": None, "code": error.code}
         content = {"error": about}
     headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(error.status)
     return Response(json.dumps(content), error.status, headers, "application/json")

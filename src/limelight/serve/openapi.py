@@ -48,17 +48,38 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         },
         [0.7, 0.1],
     ),
+    "/": ("What the model is for: /embed of a reader, /predict of a classifier.", {"inputs": TEXT}, [[0.05]]),
     "/v1/embeddings": (
         "As /embed, as OpenAI's clients send it.",
-        {"input": TEXT, "model": "reader", "encoding_format": "float"},
+        {"input": TEXT, "model": "reader", "encoding_format": "float", "dimensions": 384},
         {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.05, -0.02]}]},
     ),
+    "/v1/models": (
+        "The models, as OpenAI lists them.", None, {"object": "list", "data": [{"id": "reader"}]}
+    ),
+    "/v1/models/{name}": ("One of them.", None, {"id": "reader", "object": "model"}),
     "/info": ("The model, its labels and the limits; ?model=NAME for another one.", None, {"model_id": "x"}),
     "/health": ("Status 200 while the server runs.", None, None),
     "/metrics": ("Counters for Prometheus.", None, None),
 }  # fmt: skip
+# The same, of a server with an index.
+INDEX_ROUTES: dict[str, tuple[str, Any, Any]] = {
+    "/search": (
+        "The best k texts of the index, best first, for a query or each of several. by is meaning, words or "
+        "both; where names columns and what they must be. words has the pairs of words that add most by "
+        "meaning, matches the query's words that the text has.",
+        {"query": TEXT, "k": 3, "by": "both", "where": {}, "words": True, "per_row": False},
+        [{"score": 0.6, "text": "Chilly broth!", "words": [["cold", "Chilly", 0.3]], "matches": []}],
+    ),
+    "/add": (
+        "Add texts to the index, each alone or with columns; only if the server was started with --writable.",
+        {"texts": [TEXT, {"text": "Chilly broth!", "stars": 2}]}, {"added": 2, "texts": 1000},
+    ),
+}  # fmt: skip
+_UNDERSCORES = str.maketrans("/", "_", "{}")
 ERRORS = {
-    400: "not JSON, not UTF-8, or no texts", 401: "no token, or a wrong one", 404: "no model of this name",
+    400: "not JSON, not UTF-8, or no texts", 401: "no token, or a wrong one",
+    403: "the index is read-only", 404: "no model of this name",
     408: "the request was not complete in time", 413: "too large, too many texts or too many words",
     415: "not application/json", 421: "the Host is not a name of this server",
     422: "a field is missing or of the wrong type", 424: "the model cannot do this",
@@ -66,7 +87,12 @@ ERRORS = {
 }  # fmt: skip
 
 
-def document() -> dict[str, Any]:
+def routes_of(has_index: bool) -> dict[str, tuple[str, Any, Any]]:
+    """The routes of a server."""
+    return ROUTES | INDEX_ROUTES if has_index else ROUTES
+
+
+def document(has_index: bool = False) -> dict[str, Any]:
     """The whole document, plain values.
 
     >>> document()["paths"]["/predict"]["post"]["operationId"]
@@ -76,7 +102,7 @@ def document() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Limelight", "version": __version__},
-        "paths": {path: _path(path, *route) for path, route in ROUTES.items()},
+        "paths": {path: _path(path, *route) for path, route in routes_of(has_index).items()},
         "components": {
             "schemas": {"Error": {"type": "object", "properties": fields}},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -87,7 +113,7 @@ def document() -> dict[str, Any]:
 
 def _path(path: str, about: str, body: Any, answer: Any) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": path.strip("/").replace("/", "_"),
+        "operationId": path.strip("/").translate(_UNDERSCORES) or "predict_or_embed",
         "summary": about,
         "responses": {"200": {"description": "the answer", **({} if answer is None else _json(answer))}},
     }
@@ -123,7 +149,7 @@ _HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # of every answer
 
 
-def page(names: Sequence[str]) -> HTMLResponse:
+def page(names: Sequence[str], has_index: bool = False) -> HTMLResponse:
     """The page, with a policy that lets it load nothing.
 
     >>> page(["reader"]).headers["content-security-policy"][:18]
@@ -133,7 +159,7 @@ def page(names: Sequence[str]) -> HTMLResponse:
     content = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Limelight</title><style>{STYLE}</style>'
         f'<h1>Limelight</h1><p>Models: {models}</p><p><a href="/openapi.json">OpenAPI document</a></p>'
-        + "".join(_section(path, *route) for path, route in ROUTES.items())
+        + "".join(_section(path, *route) for path, route in routes_of(has_index).items())
     )
     return HTMLResponse(content, headers={"content-security-policy": f"{POLICY}; style-src 'sha256-{_HASH}'"})
 

@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Any
 
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from ..errors import LimelightError
 from .bodies import Body, parse_body
@@ -20,6 +22,8 @@ from .limits import Limits, RequestError
 
 # Numbers, words or characters written at once: a thread lets others run only between two pieces.
 PIECE = 2**12
+LARGE_REQUESTS = 4  # of more than a piece, which a worker has in memory at once, until their answers are read
+SENT_BYTES = 2**22  # at once, of the answer to a large request
 Answer = Callable[[Request, Body], Awaitable[Any]]
 
 
@@ -49,18 +53,24 @@ class Posts:
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.workers = limits, Workers(2, limits.waiting)
+        self._large = asyncio.Semaphore(LARGE_REQUESTS)
         self._bodies = HeldBodies(limits)
 
     def route(self, path: str, answer: Answer) -> Route:
         """A route whose answer is what the function gives, as JSON."""
 
         async def endpoint(request: Request) -> Response:
-            async with self._bodies.read(request) as content:
+            async with AsyncExitStack() as request.state.held, self._bodies.read(request) as content:
                 body = parse_body(content)
                 del content
                 return await _while_connected(request, self._answer(answer, request, body))
 
         return Route(path, endpoint, methods=["POST"])
+
+    async def wait_as_large(self, request: Request) -> None:
+        """Wait until few enough other large requests are in memory; it counts until its answer is read."""
+        await request.state.held.enter_async_context(self._large)
+        request.state.is_large = True
 
     async def _answer(self, answer: Answer, request: Request, body: Body) -> Response:
         try:
@@ -68,7 +78,28 @@ class Posts:
             content = await to_json(found, self.workers)
         except LimelightError as error:  # such as numbers that are not finite
             raise RequestError(424, str(error), code=error.code) from None
+        if getattr(request.state, "is_large", False):
+            return HeldResponse(content, request.state.held.pop_all())
         return Response(content, media_type="application/json")
+
+
+class HeldResponse(Response):
+    """An answer that holds something until the client has read it."""
+
+    media_type = "application/json"
+
+    def __init__(self, content: bytes, held: AsyncExitStack) -> None:
+        super().__init__(content)
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it in parts: a part is taken once the client has read the one before."""
+        async with self._held:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            for start in range(0, len(self.body), SENT_BYTES):
+                part = self.body[start : start + SENT_BYTES]
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, Response]) -> Response:

@@ -24,8 +24,8 @@ from ..runtime.model_aspects import require_aspects
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
-from .bodies import Body, check_words, count_words, flag, items_of, numbers, share, texts_of
-from .computing import Item, comparisons, matrices, predictions, readings, vectors
+from .bodies import Body, check_words, count_words, dimensions, flag, items_of, numbers, share, texts_of
+from .computing import Item, comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .limits import Limits, RequestError
 from .metrics import Metrics
 from .models import ServedModels
@@ -55,14 +55,24 @@ class Routes:
         answers: dict[str, Answer] = {
             "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
             "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
+            "/": self.predict_or_embed,
         }  # fmt: skip
-        gets = {"/info": self.info, "/health": self.health, "/metrics": self.show_metrics}
+        gets = {
+            "/info": self.info, "/health": self.health, "/metrics": self.show_metrics,
+            "/v1/models": self.list_models, "/v1/models/{name}": self.show_model,
+        }  # fmt: skip
         return [
             *(self.posts.route(path, answer) for path, answer in answers.items()),
             *(Route(path, answer) for path, answer in gets.items()),
         ]
 
     # ------------------------------------------------------------ POST
+
+    async def predict_or_embed(self, request: Request, body: Body) -> Any:
+        """What the model is for: a classifier predicts, a reader embeds."""
+        _, batcher = self.models.find(body.get("model"))
+        answer = self.embed if isinstance(batcher.model, Reader) else self.predict
+        return await answer(request, body)
 
     async def predict(self, request: Request, body: Body) -> Any:
         """The classes of each text, the answer first; where the model is unsure, no label."""
@@ -72,7 +82,7 @@ class Routes:
             raise RequestError(424, f"{name} is a reader, without labels; use /embed or /similarity")
         if flag(body, "raw_scores"):
             raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
-        items, one = items_of(body.get("inputs"), self.limits, model.pair)
+        items, one = items_of(body.get("inputs"), self._limits(predictions, batcher), model.pair)
         least = _threshold(model, body)
         if flag(body, "aspects"):
             return await self._predict_with_aspects(request, batcher, least, body)
@@ -106,7 +116,9 @@ class Routes:
         """One vector per text."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body.get("inputs"), self._limits(vectors, batcher))
+        _check_left_alone(body)
         found = await self._run(request, batcher, vectors, items, body)
+        found = found[:, : dimensions(body, found.shape[1])]
         return list(unit(found) if flag(body, "normalize", True) else found)
 
     async def embed_all(self, request: Request, body: Body) -> Any:
@@ -158,9 +170,8 @@ class Routes:
         if form not in ("float", "base64"):
             raise RequestError(422, "encoding_format must be float or base64")
         items = await self._within_limits(request, batcher, vectors, items, body)
-        found = unit(np.asarray(await batcher.run(vectors, items)))
-        if body.get("dimensions") not in (None, found.shape[1]):
-            raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
+        found = await self._compute(request, batcher, vectors, items)
+        found = unit(found[:, : dimensions(body, found.shape[1])])
         shown = [
             v if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode() for v in found
         ]
@@ -177,11 +188,21 @@ class Routes:
         content = json.dumps({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
-            "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.words,
+            "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
             "max_body_bytes": self.limits.body, "version": __version__,
         })  # fmt: skip
         return Response(content, media_type="application/json")
+
+    async def list_models(self, request: Request) -> Response:
+        """The models, as OpenAI lists them."""
+        found = {"object": "list", "data": [_as_openai(name) for name in self.models.names]}
+        return Response(json.dumps(found), media_type="application/json")
+
+    async def show_model(self, request: Request) -> Response:
+        """One of them."""
+        name, _ = self.models.find(request.path_params["name"])
+        return Response(json.dumps(_as_openai(name)), media_type="application/json")
 
     async def health(self, request: Request) -> Response:
         """Nothing, with status 200: the models are loaded before the server listens."""
@@ -195,14 +216,27 @@ class Routes:
 
     def _limits(self, compute: Compute, batcher: Batcher) -> Limits:
         """Answers of many thousand numbers per text are for fewer texts."""
-        short = compute is predictions or (compute is vectors and isinstance(batcher.model, Reader))
-        return self.limits if short else self.limits.for_large_answers
+        model = batcher.model
+        if compute is predictions:
+            return self.limits.for_answers_of(len(model.labels))
+        if compute is vectors and isinstance(model, Reader):
+            return self.limits.for_answers_of(model.get_sentence_embedding_dimension())
+        return self.limits.for_large_answers
 
     async def _run(
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
     ) -> Any:
         """The results of the items, if they are within the limits."""
-        return await batcher.run(compute, await self._within_limits(request, batcher, compute, items, body))
+        items = await self._within_limits(request, batcher, compute, items, body)
+        return await self._compute(request, batcher, compute, items)
+
+    async def _compute(self, request: Request, batcher: Batcher, compute: Compute, items: list[Item]) -> Any:
+        """The results of the items; of many, piece by piece."""
+        pieces = cut_pieces(items)
+        if len(pieces) == 1:
+            return await batcher.run(compute, items)
+        await self.posts.wait_as_large(request)
+        return np.concatenate([await batcher.run(compute, piece) for piece in pieces])
 
     async def _within_limits(
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
@@ -218,6 +252,18 @@ class Routes:
         if sum(len(text) for item in items for text in item) <= LARGE:
             return function(items, *rest)
         return await self.posts.workers.run(function, items, *rest)
+
+
+def _check_left_alone(body: Body) -> None:
+    """Raise at what text-embeddings-inference offers and a reader does not have."""
+    if body.get("prompt_name") not in (None, "query", "document"):  # these two are empty
+        raise RequestError(422, "prompt_name must be query or document, or left out")
+    if str(body.get("truncation_direction") or "right").lower() != "right":
+        raise RequestError(422, "truncation_direction must be Right: a text is cut at its end")
+
+
+def _as_openai(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "limelight"}
 
 
 def _threshold(model: Model, body: Body) -> float:

@@ -62,7 +62,7 @@ def serve(
         if workers > 1:
             Multiprocess(config, [listening]).run()
         else:
-            _run_one(config, listening)
+            run_one(config, listening)
 
 
 def explore(
@@ -79,7 +79,7 @@ def explore(
     app = create_app(models, token=token, hosts=(), data=data, near=near, log_requests=False)
     with listen("127.0.0.1", port) as listening:
         show(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
-        _run_one(configure(app), listening)
+        run_one(configure(app), listening)
 
 
 def configure(app: Any, workers: int = 1, connections: int = 1024) -> uvicorn.Config:
@@ -94,7 +94,8 @@ def configure(app: Any, workers: int = 1, connections: int = 1024) -> uvicorn.Co
     )  # fmt: skip
 
 
-def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:
+def run_one(config: uvicorn.Config, listening: socket.socket) -> None:
+    """Run in this process until SIGINT or SIGTERM."""
     with ExitStack() as stack:
         for each in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has stopped
             stack.callback(signal.signal, each, signal.signal(each, lambda *_: None))

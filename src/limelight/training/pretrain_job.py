@@ -25,7 +25,7 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
-from ..tables.formats import file_of
+from ..tables.formats import BadRowError, file_of
 from ..tables.table import read_values
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
@@ -269,6 +269,8 @@ class PretrainJob(Job):
             choose_columns(Path(self.pairs), english, text2=other, need_label=False)
             with atomic_file(paths[0]) as first, atomic_file(paths[1]) as second:
                 for row in read_values(Path(self.pairs), SIDES):
+                    if isinstance(row, BadRowError):
+                        raise row
                     sides = [" ".join(str(value or "").split()) for value in row]
                     for side, file in zip(sides, (first, second), strict=True):
                         if all(sides):

@@ -68,8 +68,8 @@ class VectorObjective(Objective):
         with torch.no_grad():
             network.words.weight[:] = 0
             network.words.weight[len(SPECIAL) :] = words
-            pieces = (table[: self.known].cpu() for table in self.spelled.pieces)
-            network.grams.weight.copy_(start_grams(network.words.weight, *pieces, recipe.buckets))
+            grams, stems = (table[: self.known].cpu() for table in self.spelled.pieces)
+            network.grams.weight.copy_(start_grams(network.words.weight, grams, stems, recipe.buckets))
         return network
 
     def new_network(self, rank: int, vector: int) -> Network:

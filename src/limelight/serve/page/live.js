@@ -7,6 +7,7 @@ import { Explorer } from "./explorer.js"
 import { parseArrays, unzipped } from "./model_file.js"
 import { ask, keepToken } from "./server.js"
 import { ServedModel } from "./served_model.js"
+import { tokenForm } from "./token_form.js"
 
 addEventListener("hashchange", () => parseAddress(location.hash).has("token") && location.reload()) // the server was started again
 await begin()
@@ -22,22 +23,11 @@ async function begin() {
     const near = about.near === null ? undefined : { where: about.near, hasWords: true, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
     globalThis.limelight = new Explorer(models, document.querySelector("main"), { shown: shownAtFirst(models), table, near })
   } catch (error) {
-    holder.replaceChildren(error.status === 401 ? tokenForm() : element("p", { role: "alert" }, error.message))
+    holder.replaceChildren(error.status === 401 ? tokenForm(begin) : element("p", { role: "alert" }, error.message))
   }
 }
 
 /** Two of a kind stand side by side. */
 function shownAtFirst(models) {
   return models.length === 2 && models[0].about.pair === models[1].about.pair ? 2 : 1
-}
-
-function tokenForm() {
-  const input = element("input", { type: "password", autocomplete: "off", "aria-label": "Token" })
-  const enter = event => {
-    event.preventDefault()
-    keepToken(input.value)
-    begin()
-  }
-  return element("form", { class: "token", onsubmit: enter }, element("p", {}, "This server asks for its token: the one in the address that limelight explore printed, or the LIMELIGHT_TOKEN of limelight serve."),
-    input, element("button", { type: "submit" }, "Open"))
 }

@@ -6,15 +6,15 @@ const COLOURS = 10, DOT = 3, NEAR = 12 // pixels
 const STEP = 0.04, FIRST = [0.35, 0.35, 0.65, 0.65] // of the map, for keys
 
 export class MapView {
-  /** `brush(box)` gets a rectangle [x, y, x, y] or null, `open(row)` a row that was clicked. */
-  constructor(table, { brush, open }) {
+  /** `brush(box)` gets a rectangle [x, y, x, y] or null, `open(row)` a row that was clicked; `about` says what the directions are. */
+  constructor(table, { brush, open, about = "The two directions of M in which the predicted classes differ most. Drag a rectangle to see its texts; click a dot to open its text." }) {
     Object.assign(this, { table, brush, open, colourBy: table.truth ? "truth" : "predicted" })
     this.limits = limitsOf(table.places)
     this.canvas = element("canvas", { "aria-hidden": "true" })
     this.frame = element("div", { class: "brush", hidden: true })
     this.area = element("div", { class: "map", tabindex: "0", role: "application", "aria-label": "Map of the texts. Enter draws a rectangle, arrow keys move it, with Shift they change its size, Escape takes it away." }, this.canvas, this.frame)
     this.legend = element("p", { class: "legend small" })
-    this.root = element("div", {}, element("p", { class: "small" }, "The two directions of M in which the predicted classes differ most. Drag a rectangle to see its texts; click a dot to open its text."),
+    this.root = element("div", {}, element("p", { class: "small" }, about),
       table.truth && choice("Colour", [["truth", "true class"], ["predicted", "predicted class"], ["right", "right or wrong"]], this.colourBy, value => {
         this.colourBy = value
         this.paint()

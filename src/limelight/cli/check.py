@@ -1,0 +1,93 @@
+"""`limelight check`: the health of a labelled table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._parser import add_flag, conflict
+from ._shared import add_shared, check_least, open_data, print_result, table
+
+if TYPE_CHECKING:
+    from ..labelling.health import Health
+
+HELP = "find wrong labels, near duplicates, confused classes and unusable texts in a labelled table"
+DESCRIPTION = """\
+Look at a labelled table before training on it: labels that are probably wrong (most certain first, with the
+words responsible and the label of the texts around), near duplicates with different labels, classes that are
+hardly told apart and the words that could, texts that are empty, in another language or cut. Every text is
+judged by the others, with the bundled reader and no PyTorch; the result is the same in every run.
+
+  limelight check reviews.csv --text text --label stars
+  limelight check reviews.csv --text text --label stars --out check.html
+  limelight check reviews.csv --text text --label stars --out findings.csv
+  limelight check reviews.csv --text text --label stars --fix fixed.csv      correct them in the browser"""
+SHOWN = 10  # suspects printed
+WIDTH = 60  # characters of a text
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_flag(parser, "data", "DATA", "table of labelled text")
+    add_shared(parser, "--text", "--label")
+    add_flag(parser, "--out", "FILE", "a page (.html), or a table of all findings (.csv, .jsonl, .parquet)")
+    add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
+    add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
+    add_flag(parser, "--max-length", "N", "say which texts have more words than this: a model cuts them", 0)
+    add_flag(parser, "--seed", "N", "random seed of the folds", 0)
+    add_shared(parser, "--overwrite", "--json")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the table, judge it, print and write what was found."""
+    from ..labelling.health import check
+    from ..labelling.health_files import check_health_file, read_labelled, save_health
+
+    check_least(args, max_length=0, seed=0)
+    if args.fix:
+        _fix(args)
+        return
+    if args.out:
+        check_health_file(args.out, args.overwrite)
+    opened, columns = open_data(args, pair=False)
+    with opened:
+        texts, labels = read_labelled(opened, columns)
+    found = check(texts, labels, reader=args.reader, max_length=args.max_length, seed=args.seed)
+    if args.out:
+        save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
+        print(f"saved {args.out}", file=sys.stderr)
+    print_result(args, found.to_dict(), _format(found))
+
+
+def _fix(args: argparse.Namespace) -> None:
+    """The page of `limelight label`, with the labels of the table and their suspects first."""
+    from .label import open_page
+
+    if args.out or args.json:
+        raise conflict("--fix opens a page; leave out --out and --json")
+    opened, columns = open_data(args, pair=False)
+    opened.close()
+    open_page(args.data, args.fix, text=columns.text, labels=columns.label, reader=args.reader, view="check")
+
+
+def _format(found: Health) -> str:
+    counts: dict[str, list[Any]] = {
+        "suspected wrong labels": found.suspects,
+        "near duplicates with different labels": found.duplicates,
+        "pairs of classes hardly told apart": found.confused,
+        "empty, unlabelled, cut or in another language": found.issues,
+    }
+    lines = [table(["found", ""], [[name, f"{len(each):,}"] for name, each in counts.items()])]
+    if found.suspects:
+        rows = [
+            [each.row + 1, f"{each.chance:.1%}", each.label, each.suggested, _short(found.texts[each.row])]
+            for each in found.suspects[:SHOWN]
+        ]
+        lines.append(table(["row", "chance", "label", "suggested", "text"], rows))
+    return "\n\n".join(lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

@@ -1,0 +1,78 @@
+"""`limelight label`: from texts without labels to a labelled table, in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError
+from ._parser import add_flag, conflict
+from ._shared import add_shared
+from .explore import show_address
+
+HELP = "label texts in the browser, with a model that learns along"
+DESCRIPTION = """\
+Label texts in the browser, with the keyboard. Start with nothing and make classes of groups of similar texts,
+or with names of classes, with a sentence about each, or with a model. The next text is the most useful one; a
+model is refitted after every label, and says how accurate it is and when to stop. Whole groups and searches
+are labelled at once. Every key is on the disk before the next text appears (FILE.journal): the same command
+goes on where it was left, and several people may label into one file (--by). Only this machine can connect.
+
+  limelight label texts.csv --text text --out labels.csv
+  limelight label texts.csv --out labels.csv --classes rooms staff food --by ann
+  limelight train labels.csv --text text --label label --out model"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_flag(parser, "data", "DATA", "table of texts")
+    add_flag(parser, "--out", "FILE", "the labels: .csv, .tsv, .jsonl or .parquet", required=True)
+    add_shared(parser, "--text")
+    add_flag(parser, "--classes", "NAME", "names of classes to start with", nargs="+", default=None)
+    describe = "file with a line 'class: a sentence about it' for each class, for a first guess"
+    add_flag(parser, "--describe", "FILE", describe)
+    add_flag(parser, "--label", "COL", "column of labels that DATA has already, to go on from or to correct")
+    add_flag(parser, "--seen", "FILE", "table of texts from before: show what is new in DATA")
+    add_flag(parser, "--model", "MODEL", "folder of a trained model to start from")
+    add_flag(parser, "--by", "NAME", "who labels", "me")
+    add_flag(parser, "--several", "", "a text may have several labels")
+    add_flag(parser, "--ordered", "", "the classes have an order, the one they are given in")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
+    add_flag(parser, "--no-browser", "", "print the address and open nothing")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Serve the page until Ctrl-C, and write the table."""
+    if args.several and args.ordered:
+        raise conflict("--several and --ordered exclude each other; give only one")
+    about = _descriptions(args.describe)
+    open_page(
+        args.data, args.out, browser=not args.no_browser, text=args.text,
+        classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
+        by=args.by, several=args.several, ordered=args.ordered, port=args.port, labels=args.label,
+        seen=args.seen or (),
+    )  # fmt: skip
+
+
+def _descriptions(path: str | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    from ..serve.label_texts import read_descriptions
+
+    return read_descriptions(path)
+
+
+def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
+    """Serve the page until Ctrl-C, and write the table."""
+    try:
+        from ..serve.label_texts import label
+    except ImportError as error:
+        raise LimelightError(
+            f"label needs {error.name}: pip install '.[serve]'", code="needs-extra"
+        ) from None
+
+    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
+        page = Path(folder, "open.html") if browser else None
+        count = label(data, out, show=lambda url: show_address("labelling", url, page), **options)
+    print(f"saved {out}: {count:,} labelled rows")

@@ -1,0 +1,15 @@
+"""A page of this package, from its template: without a model, and so without PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..reading import captions
+from ..reading.html import render_style, style, templates
+
+
+def render_page(template: str, **given: Any) -> str:
+    """A page of this package, in the style of the pictures and the reports."""
+    environment = templates(__package__)
+    sheet = style() + render_style(environment, "report.css.jinja")
+    return environment.get_template(template).render(style=sheet, captions=captions, **given)

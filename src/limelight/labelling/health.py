@@ -1,0 +1,239 @@
+"""The health of a labelled table: which labels are suspect, which texts, which classes.
+
+Every text is judged by the others (left_out.py); a label is suspect if another class is as probable as it is,
+on average, for the texts that have it (the rule of confident learning). The least probable labels come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import LimelightError, check_at_least
+from ..runtime.reader import Reader
+from ..tables.rows import is_missing
+from .groups import distinguishing_words
+from .languages import other_languages
+from .left_out import Neighbours, find_neighbours, fit_classes, left_out_probabilities
+
+AROUND = 10  # texts around one whose labels are counted
+SAME = 0.95  # cosine from which two texts are near duplicates
+EXPLAINED = 200  # suspects whose words are found: each costs a reading
+WORDS = 4  # that made a label suspect
+MAX_PAIRS, LEAST_CONFUSED = 10, 0.15  # of classes; what share of their texts goes to the other
+
+
+class Suspect(NamedTuple):
+    """A label that is probably wrong."""
+
+    row: int
+    label: str
+    suggested: str
+    chance: float  # of the label being right, by the other texts
+    around: str  # the label most texts around it have
+    share: float  # of the texts around it that have that label
+    words: tuple[tuple[str, float], ...] = ()  # that speak for the suggested label and against the given one
+
+
+class Duplicate(NamedTuple):
+    """Two texts that are nearly the same and have different labels."""
+
+    row: int
+    row2: int
+    label: str
+    label2: str
+    similarity: float
+
+
+class ConfusedPair(NamedTuple):
+    """Two classes that are hardly told apart."""
+
+    label: str
+    label2: str
+    share: float  # of the texts of both, that look like the other class
+    texts: int
+    words: tuple[str, ...]  # of the first class and not of the second
+    words2: tuple[str, ...]
+
+
+class TextIssue(NamedTuple):
+    """A text that a model will not read as it should."""
+
+    row: int
+    kind: str  # "empty", "no label", "language", "cut"
+    about: str
+
+
+class Health(NamedTuple):
+    """What was found; rows count from 0."""
+
+    texts: list[Any]
+    labels: list[str]
+    counts: dict[str, int]
+    suspects: list[Suspect]
+    duplicates: list[Duplicate]
+    confused: list[ConfusedPair]
+    issues: list[TextIssue]
+    quality: dict[int, float]  # the chance of each label that was judged
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, with the texts that they are about."""
+        return {
+            "rows": len(self.texts), "classes": self.counts,
+            **{name: [self._plain(each) for each in getattr(self, name)]
+               for name in ("suspects", "duplicates", "confused", "issues")},
+        }  # fmt: skip
+
+    def _plain(self, each: Any) -> dict[str, Any]:
+        more = {"text": self.texts[each.row]} if hasattr(each, "row") else {}
+        return {**each._asdict(), **more}
+
+
+def check(
+    texts: Sequence[Any],
+    labels: Sequence[Any],
+    *,
+    reader: Any = "reader",
+    max_length: int = 0,
+    seed: int = 0,
+    vectors: np.ndarray | None = None,
+) -> Health:
+    """Look for wrong labels and unusable texts; the same result in every run.
+
+    `max_length` is how many words a model reads, if it cuts texts. `vectors` (texts, size) are the reader's,
+    if they are there already.
+
+    >>> texts = ["good soup", "great soup", "good meal", "bad soup", "awful soup", "bad meal", "good food"]
+    >>> health = check(texts, ["good", "good", "good", "bad", "bad", "bad", "bad"])
+    >>> [texts[each.row] for each in health.suspects], health.suspects[0].suggested
+    (['good food'], 'good')
+    """
+    check_at_least("seed", seed, 0)
+    if len(texts) != len(labels):
+        raise LimelightError(f"{len(texts)} texts and {len(labels)} labels", code="lengths-differ")
+    issues, usable = _unusable(texts, labels)
+    names = ["" if is_missing(label) else str(label).strip() for label in labels]
+    classes = _classes([names[row] for row in usable])
+    reader = Reader.load(reader) if isinstance(reader, str) else reader
+    known = [texts[row] for row in usable]
+    y = np.array([classes.index(names[row]) for row in usable])
+    X = np.asarray(reader.encode(known) if vectors is None else vectors[usable], np.float32)
+    near = find_neighbours(X)
+    P = left_out_probabilities(X, y, len(classes), near, seed)
+    found = _Found(known, usable, X, y, classes, near, P, reader)
+    issues += [TextIssue(usable[k], "language", name) for k, name in other_languages(known).items()]
+    issues += _cut(reader, known, usable, max_length)
+    counts = dict(zip(classes, np.bincount(y, minlength=len(classes)).tolist(), strict=True))
+    quality = dict(zip(usable, P[np.arange(len(y)), y].tolist(), strict=True))
+    return Health(
+        list(texts), names, counts, found.suspects(), found.duplicates(), found.confused(),
+        sorted(issues), quality,
+    )  # fmt: skip
+
+
+def _unusable(texts: Sequence[Any], labels: Sequence[Any]) -> tuple[list[TextIssue], list[int]]:
+    issues, usable = [], []
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        if is_missing(text) or not str(text).strip():
+            issues.append(TextIssue(row, "empty", "there is no text"))
+        elif is_missing(label) or not str(label).strip():
+            issues.append(TextIssue(row, "no label", "there is no label"))
+        else:
+            usable.append(row)
+    return issues, usable
+
+
+def _classes(names: Sequence[str]) -> list[str]:
+    classes = sorted(set(names))
+    if len(classes) < 2:
+        raise LimelightError("all texts have the same label; check needs two classes", code="one-class")
+    if 2 * len(classes) > len(names):
+        fault = f"{len(classes):,} different labels for {len(names):,} texts"
+        raise LimelightError(f"{fault}: check is for classes, which repeat", code="too-many-classes")
+    return classes
+
+
+def _cut(reader: Any, texts: list[str], rows: list[int], most: int) -> list[TextIssue]:
+    if not most:
+        return []
+    lengths = [len(reader.tokenizer.split(text)) for text in texts]
+    about = f"words; the model reads the first {most:,}"
+    pairs = zip(rows, lengths, strict=True)
+    return [TextIssue(row, "cut", f"{length:,} {about}") for row, length in pairs if length > most]
+
+
+class _Found(NamedTuple):
+    texts: list[str]
+    rows: list[int]  # their places in the table
+    X: np.ndarray
+    y: np.ndarray
+    classes: list[str]
+    near: Neighbours
+    P: np.ndarray  # (n, classes)
+    reader: Any
+
+    def suspects(self) -> list[Suspect]:
+        own = self.P[np.arange(len(self.y)), self.y]
+        usual = [own[self.y == k].mean() for k in range(len(self.classes))]
+        others = np.where(np.eye(len(self.classes), dtype=bool)[self.y], -1, self.P)
+        better = others.argmax(axis=1)
+        wrong = (others >= np.array(usual)).any(axis=1) & (others.max(axis=1) > own)
+        order = [int(k) for k in np.argsort(own, kind="stable") if wrong[k]]
+        words = self._words(order[:EXPLAINED], better)
+        found = []
+        for place, k in enumerate(order):
+            around = np.bincount(self.y[self.near.rows[k, :AROUND]], minlength=len(self.classes))
+            most, texts = int(around.argmax()), min(AROUND, self.near.rows.shape[1])
+            found.append(Suspect(
+                self.rows[k], self.classes[self.y[k]], self.classes[better[k]], float(own[k]),
+                self.classes[most], float(around[most] / texts), words[place] if place < len(words) else (),
+            ))  # fmt: skip
+        return found
+
+    def _words(self, places: list[int], better: np.ndarray) -> list[tuple[tuple[str, float], ...]]:
+        """The words that add most to the suggested class over the given one, by the sum over words."""
+        if not places:
+            return []
+        W, _ = fit_classes((self.X - self.X.mean(axis=0)).astype(np.float64), self.y, len(self.classes))
+        found = []
+        for k, parts in zip(places, self.reader.word_parts([self.texts[k] for k in places]), strict=True):
+            weights = parts.parts @ (W[better[k]] - W[self.y[k]])
+            cut = [self.texts[k][slice(*place)] for place in parts.offsets]
+            order = [j for j in np.argsort(-weights, kind="stable") if weights[j] > 0 and _is_word(cut[j])]
+            found.append(tuple((cut[j], float(weights[j])) for j in order[:WORDS]))
+        return found
+
+    def duplicates(self) -> list[Duplicate]:
+        found = []
+        for k, (rows, cosines) in enumerate(zip(*self.near, strict=True)):
+            for other, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
+                if cosine < SAME:
+                    break
+                if k < other and self.y[k] != self.y[other]:
+                    labels = self.classes[self.y[k]], self.classes[self.y[other]]
+                    found.append(Duplicate(self.rows[k], self.rows[other], *labels, min(cosine, 1.0)))
+        return sorted(found, key=lambda each: (-each.similarity, each.row))
+
+    def confused(self) -> list[ConfusedPair]:
+        taken, counts = self.P.argmax(axis=1), np.bincount(self.y, minlength=len(self.classes))
+        table = np.zeros((len(self.classes),) * 2)
+        np.add.at(table, (self.y, taken), 1)
+        pairs = []
+        for a in range(len(self.classes)):
+            for b in range(a + 1, len(self.classes)):
+                share = (table[a, b] + table[b, a]) / (counts[a] + counts[b])
+                if share >= LEAST_CONFUSED:
+                    pairs.append((-share, a, b))
+        return [self._pair(-share, a, b) for share, a, b in sorted(pairs)[:MAX_PAIRS]]
+
+    def _pair(self, share: float, a: int, b: int) -> ConfusedPair:
+        places = np.flatnonzero((self.y == a) | (self.y == b))
+        own = (self.y[places] == b).astype(int)
+        words = distinguishing_words([self.texts[k] for k in places], own, 2)
+        return ConfusedPair(self.classes[a], self.classes[b], float(share), len(places), *words)
+
+
+def _is_word(text: str) -> bool:
+    return any(character.isalnum() for character in text)

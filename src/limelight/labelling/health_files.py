@@ -1,0 +1,87 @@
+"""A table's health from a file, and to one: a page, or a table with a row for each finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError
+from ..explain.render import render_page
+from ..storage.files import atomic_file, check_output_file
+from ..tables.cells import KeptColumns
+from ..tables.columns import Columns
+from ..tables.formats import BadRowError
+from ..tables.rows import Row
+from ..tables.table import Table
+from ..tables.writers import NewColumn, format_of, write_table
+from .health import Health
+
+SHOWN = 100  # findings of each kind on the page
+PAGES = (".html", ".htm")
+NEW = tuple(NewColumn(name, "label", "text") for name in ("row", "issue", "label", "suggested", "about"))
+KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In another language", "cut": "Cut"}
+
+
+def read_labelled(table: Table, columns: Columns) -> tuple[list[Any], list[Any]]:
+    """The texts and labels of a table as they are; a row that cannot be read at all is an error."""
+    texts, labels = [], []
+    for number, values in enumerate(table.rows([columns.text, columns.label]), 1):
+        if isinstance(values, BadRowError):
+            raise LimelightError(f"{table.path}, row {number}: {values}", code="row-unusable")
+        texts.append(values[0])
+        labels.append(values[1])
+    if not texts:
+        raise LimelightError(f"{table.path} has no rows to check", code="no-rows")
+    return texts, labels
+
+
+def check_health_file(path: str | Path, overwrite: bool) -> None:
+    """Raise before the work unless the file can be written."""
+    if Path(path).suffix.lower() not in PAGES and format_of(path) is None:
+        raise LimelightError(
+            f"{path} should end in .html, .csv, .tsv, .jsonl or .parquet", code="file-suffix"
+        )
+    check_output_file(path, overwrite)
+
+
+def save_health(
+    health: Health, path: str | Path, *, data: str = "the table", overwrite: bool = False
+) -> None:
+    """Write the page, or by the file's name the table."""
+    check_health_file(path, overwrite)
+    if Path(path).suffix.lower() in PAGES:
+        with atomic_file(path, overwrite) as file:
+            file.write(health_page(health, data).encode(errors="replace"))
+        return
+    kept = KeptColumns(["text"], ["text"], str(path))
+    with write_table(path, str(format_of(path)), NEW, kept, overwrite=overwrite) as writer:
+        for row, *cells in findings(health):
+            text = health.texts[row]
+            shown = Row(str(text or ""), cells=[str(text or "")])
+            writer.append([shown], [[cell] for cell in (str(row + 1), *cells)])
+
+
+def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
+    """(row, issue, label, suggested label, about) of everything found in a text."""
+    for each in health.suspects:
+        words = ", ".join(word for word, _ in each.words)
+        around = f"{each.share:.0%} of the texts around it are {each.around}"
+        about = f"{each.chance:.1%} that the label is right; {around}{f'; words: {words}' if words else ''}"
+        yield each.row, "label", each.label, each.suggested, about
+    for pair in health.duplicates:
+        about = f"nearly the same as row {pair.row2 + 1}, which is {pair.label2}"
+        yield pair.row, "duplicate", pair.label, "", about
+    for issue in health.issues:
+        yield issue.row, issue.kind, health.labels[issue.row], "", issue.about
+
+
+def health_page(health: Health, data: str) -> str:
+    """The page."""
+    kinds = {
+        title: [each for each in health.issues if each.kind == kind] for kind, title in KINDS.items()
+    }  # fmt: skip
+    return render_page(
+        "check.html.jinja", title=f"The labels of {data}", health=health, shown=SHOWN,
+        kinds={title: found for title, found in kinds.items() if found},
+    )  # fmt: skip

@@ -1,0 +1,63 @@
+"""Which texts of a table are in another language than most: by their letters, and by small words."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from ..search.words import find_words
+
+# A few words of each language that hardly any text of three sentences does without.
+SMALL_WORDS = {
+    "English": "the and is was of with for this that have not you are it my to i what how why",
+    "German": "der die das und ist nicht ich mit ein eine zu den auf wir sehr auch für war mein wie",
+    "French": "le les des est une et pas je pour dans que qui vous nous avec sur mon très c'est à",
+    "Spanish": "el los las una es y que por con para muy pero mi se del está lo como más mis",
+    "Portuguese": "o os uma é não e que com para muito mas meu minha do da em eu você foi são",
+    "Italian": "il gli una è non che per con sono molto ma mio della di ho mi questo perché anche nel",
+    "Dutch": "de het een en is niet ik met van voor zijn maar op dat te mijn heel ook wij naar",
+}
+_OF_WORD: dict[str, set[str]] = {}
+for _language, _words in SMALL_WORDS.items():
+    for _word in _words.split():
+        _OF_WORD.setdefault(_word, set()).add(_language)
+LEAST = 2  # small words of another language, and that many more than of the table's own
+
+
+def other_languages(texts: Sequence[str]) -> dict[int, str]:
+    """The texts that are not in the language of most, and which one they are in, or their script.
+
+    >>> english = ["The soup was cold and the waiter was rude"] * 3
+    >>> other_languages([*english, "Die Suppe ist nicht kalt und der Kellner", "Суп был холодный"])
+    {3: 'German', 4: 'Cyrillic'}
+    """
+    scripts = [_script(text) for text in texts]
+    counts = [_count(text) for text in texts]
+    script = _most(each for each in scripts if each)
+    own = _most(each.most_common(1)[0][0] for each in counts if each)
+    found = {}
+    for row, (each, small) in enumerate(zip(scripts, counts, strict=True)):
+        if each and each != script:
+            found[row] = each
+        elif small and own:
+            language, hits = small.most_common(1)[0]
+            if language != own and hits >= LEAST + small[own]:
+                found[row] = language
+    return found
+
+
+def _count(text: str) -> Counter[str]:
+    words = (text[start:end].casefold() for start, end, _ in find_words(text))
+    return Counter(language for word in words for language in sorted(_OF_WORD.get(word, ())))
+
+
+def _script(text: str) -> str:
+    """The script of most letters, by the names that Unicode gives them; none without letters."""
+    names = (unicodedata.name(letter, "").split(" ")[0] for letter in text[:400] if letter.isalpha())
+    return _most(names).capitalize()
+
+
+def _most(values: object) -> str:
+    found = Counter(values).most_common(1)  # type: ignore[call-overload]
+    return str(found[0][0]) if found else ""

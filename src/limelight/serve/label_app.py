@@ -1,0 +1,75 @@
+"""The application of `limelight label`: the page's routes behind the same guard as everything else."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from ..labelling.session import LabelSession
+from .guard import Guard, check_token, refuse, refuse_path
+from .label_checks import LabelChecks
+from .label_training import Training
+from .labeller import Labeller, close, default_model
+from .limits import Limits, RequestError
+from .metrics import Metrics
+from .posts import Posts
+from .server import configure, listen, run_one
+from .table_saver import TableSaver
+
+BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
+
+
+def create_label_app(
+    session: LabelSession, out: str | Path, *, token: str | None = None, table: str | Path | None = None,
+    text: str | None = None, model_out: str | Path | None = None, train: tuple[str, ...] = (),
+    seen: Sequence[str] = (),
+) -> Starlette:  # fmt: skip
+    """An ASGI application with the page of a labelling; `app.state.labeller` has what it is made of.
+
+    `train` are further flags of `limelight train`; `seen` are texts from before, if these are a new batch.
+    Close it with `labeller.close`.
+    """
+    check_token(token)
+    training = Training(session, out, model_out or default_model(out), train, text or "text")
+    saver = TableSaver(session, out, table, text)
+    labeller = Labeller(session, Posts(Limits(body=BODY)), saver, training, LabelChecks(session, seen))
+    routes = labeller.routes()
+    guard = Middleware(
+        Guard, metrics=Metrics(None), paths={route.path for route in routes}, token=token, hosts=(),
+        log_requests=False,
+    )  # fmt: skip
+    refused = {RequestError: refuse, HTTPException: refuse_path}
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused)
+    app.router.redirect_slashes = False
+    app.state.labeller = labeller
+    return app
+
+
+def serve_labelling(
+    session: LabelSession, out: str | Path, show: Callable[[str], object], *, port: int = 0,
+    table: str | Path | None = None, text: str | None = None, model_out: str | Path | None = None,
+    seen: Sequence[str] = (), view: str = "",
+) -> None:  # fmt: skip
+    """Serve the page to this machine until Ctrl-C; `show` gets its address, with a random token in it.
+
+    The page opens with a view, such as "check".
+    """
+    token = secrets.token_urlsafe(24)
+    app = create_label_app(session, out, token=token, table=table, text=text, model_out=model_out, seen=seen)
+    with _closing(app), listen("127.0.0.1", port) as listening:
+        show(f"http://127.0.0.1:{listening.getsockname()[1]}/#{f'view={view}&' if view else ''}token={token}")
+        run_one(configure(app), listening)
+
+
+@contextmanager
+def _closing(app: Starlette) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        close(app.state.labeller)

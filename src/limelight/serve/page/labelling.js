@@ -1,0 +1,159 @@
+// The labelling page: its views, and the keys that work in all of them.
+
+import { parseAddress } from "./address.js"
+import { element, number, partsOf } from "./dom.js"
+import { CheckView } from "./label_check.js"
+import { ClassesView } from "./label_classes.js"
+import { GroupsView } from "./label_groups.js"
+import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
+import { LoopView } from "./label_loop.js"
+import { LabelMap } from "./label_map.js"
+import { ManyView } from "./label_many.js"
+import { NewsView } from "./label_news.js"
+import { PeopleView } from "./label_people.js"
+import { drawProgress } from "./label_progress.js"
+import { TrainView } from "./label_train.js"
+import { ask } from "./server.js"
+
+const NAME = "limelight labels by" // kept in the browser
+const READING = 1000 // ms between two looks while the texts are read
+const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
+
+export class Labelling {
+  constructor(root, about) {
+    Object.assign(this, { parts: partsOf(root), several: about.several, about })
+    this.by = sessionStorage.getItem(NAME) ?? about.by
+    this.setClasses(about)
+    this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
+    this.introduce()
+    document.addEventListener("keydown", event => this.key(event))
+    const asked = parseAddress(location.hash).get("view")
+    this.open(asked in this.views ? asked : this.classes.length ? "label" : "groups")
+    this.readProgress()
+  }
+
+  introduce() {
+    const { parts, about } = this
+    parts.keys.replaceChildren(element("p", {}, "1 to 9 and letters: the classes, as shown on them. ", ...Object.entries(COMMANDS).map(([key, text]) => element("span", { class: "key-line" }, element("kbd", {}, key), ` ${text} `)),
+      ...Object.entries(VIEWS).map(([key, view]) => element("span", { class: "key-line" }, element("kbd", {}, key), ` ${TITLES[view]} `)), "Shift and ← →, or a stroke with the mouse, mark the words that are the reason."),
+    element("p", {}, `Everything is kept in ${about.out}.journal before the next text appears; ${about.out} is written a few seconds after the last key. The texts and labels stay on this machine.`))
+    this.sayWho()
+  }
+
+  sayWho() {
+    this.parts.lead.replaceChildren(`${number(this.about.texts)} texts, as `, element("bdi", {}, this.by), ", into ", element("span", { title: this.about.out }, this.about.out.split(/[\\/]/).at(-1)))
+  }
+
+  /** What the server says, for this person. */
+  ask(path, body) {
+    return ask(`/label/${path}`, { by: this.by, ...body })
+  }
+
+  setClasses({ classes, descriptions }) {
+    this.classes = classes
+    this.descriptions = descriptions
+  }
+
+  async open(name) {
+    this.name = name
+    const { parts } = this, keys = Object.fromEntries(Object.entries(VIEWS).map(([key, view]) => [view, key]))
+    parts.tabs.replaceChildren(...Object.entries(TITLES).filter(([each]) => each !== "news" || this.about.news).map(([each, title]) => element("button", { type: "button", "aria-pressed": String(each === name), "data-view": each, onclick: () => this.open(each) }, title, keys[each] && element("kbd", {}, keys[each]))))
+    await this.guarded(async () => {
+      await this.view.show()
+      parts.view.replaceChildren(this.view.root)
+      if (name === "many") this.view.fields.words.focus()
+    })
+  }
+
+  get view() {
+    return this.views[this.name]
+  }
+
+  /** Errors are said, and nothing breaks. */
+  async guarded(act) {
+    try {
+      await act()
+      this.complain("")
+    } catch (error) {
+      this.complain(error.message)
+    }
+  }
+
+  complain(message) {
+    this.parts.problem.textContent = message
+    this.parts.problem.hidden = !message
+  }
+
+  tell(message) {
+    this.parts.status.textContent = message
+  }
+
+  key(event) {
+    if (isTyped(event)) {
+      if (event.key === "Escape") event.target.blur() // back to the keys of the page
+      return
+    }
+    if (event.target.closest?.("button, summary") && (event.key === "Enter" || event.key === " ")) return
+    if (this.view.key(event)) event.preventDefault()
+    else if (event.key === "u") this.undo()
+    else if (event.key === "c" && this.name === "label") {
+      event.preventDefault()
+      this.views.label.openClass?.()
+    } else if (VIEWS[event.key]) {
+      event.preventDefault() // or the letter would be typed into a field of the view
+      this.open(VIEWS[event.key])
+    }
+  }
+
+  undo() {
+    return this.guarded(async () => {
+      const found = await this.ask("undo", {})
+      this.setClasses(found)
+      this.views.check.done.delete(found.texts[0]?.row)
+      const what = { label: "the label", skip: "the skip", unsure: "the doubt", note: "the note", marks: "the marks", add_class: "the new class", rename_class: "the new name", remove_class: "the removal" }[found.undone]
+      this.tell(what ? `Undone: ${what}${found.count > 1 ? ` of ${number(found.count)} texts` : ""}.` : "There is nothing to undo.")
+      await this.readProgress()
+      if (this.name === "label" && found.count === 1) this.views.label.back(found.texts[0])
+      else await this.view.show()
+    })
+  }
+
+  /** Label this text next. */
+  goTo(row) {
+    return this.guarded(async () => {
+      const [text] = await this.ask("texts", { rows: [row] })
+      this.views.label.back(text)
+      await this.open("label")
+    })
+  }
+
+  /** Many texts have a label now: the one that is shown may be among them. */
+  labelledMany(found, label) {
+    this.setClasses(found)
+    this.views.label.current = undefined
+    this.tell(`${number(found.count)} texts are now ${label}. Press u to undo.`)
+    this.readProgress()
+  }
+
+  rename(name) {
+    this.by = name.trim() || this.about.by
+    sessionStorage.setItem(NAME, this.by)
+    this.sayWho()
+    this.tell(`You label as ${this.by} now.`)
+    this.views.label.current = undefined
+    this.open("label")
+  }
+
+  async readProgress() {
+    clearTimeout(this.reading)
+    try {
+      this.progress = await this.ask("progress", {})
+    } catch (error) {
+      this.complain(error.message)
+      return
+    }
+    this.parts.progress.hidden = false
+    this.parts.progress.replaceChildren(...drawProgress(this.progress, this.classes).filter(Boolean))
+    if (this.progress.read < this.progress.total) this.reading = setTimeout(() => this.readProgress(), READING)
+  }
+}

@@ -1,0 +1,128 @@
+"""The health of a labelled table: planted faults are found, and named as what they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from limelight.cli import main
+from limelight.labelling.health import Health, check
+from limelight.labelling.health_files import findings, save_health
+from limelight.labelling.languages import other_languages
+from limelight.labelling.left_out import find_neighbours, left_out_probabilities
+from refusing import refuses
+from shared_reader import share_reader
+
+FOOD = ["soup", "bread", "cheese", "salad", "cake", "rice", "pasta", "fish"]
+ROOM = ["bed", "shower", "window", "carpet", "pillow", "balcony", "mirror", "lamp"]
+TEXTS = [f"The {word} tasted great" for word in FOOD] + [f"The {word} in our room broke" for word in ROOM]
+LABELS = ["food"] * 8 + ["room"] * 8
+WRONG = 3  # its label is changed
+
+
+@pytest.fixture(autouse=True)
+def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    share_reader(monkeypatch)
+    return
+
+
+def planted() -> tuple[list[str], list[str]]:
+    labels = list(LABELS)
+    labels[WRONG] = "room"
+    texts = [*TEXTS, "The lamp in our room broke!", "", "Das Bett ist nicht gut und die Lampe", "No label"]
+    return texts, [*labels, "food", "food", "room", ""]
+
+
+@pytest.fixture(scope="module")
+def found() -> Health:
+    return check(*planted())
+
+
+def test_the_wrong_label_comes_first_with_the_right_one_and_its_words(found: Health) -> None:
+    first = next(each for each in found.suspects if each.row == WRONG)
+    assert found.suspects.index(first) < 3  # beside the two duplicates
+    assert (first.label, first.suggested, first.around) == ("room", "food", "food")
+    assert first.chance < 0.5
+    assert {word for word, _ in first.words} & {"salad", "tasted", "great"}
+
+
+def test_near_duplicates_with_different_labels_are_named_once(found: Health) -> None:
+    assert [(each.row, each.row2, each.label, each.label2) for each in found.duplicates] == [
+        (15, 16, "room", "food")
+    ]
+
+
+def test_texts_that_cannot_be_used_are_named(found: Health) -> None:
+    assert {(each.row, each.kind) for each in found.issues} == {
+        (17, "empty"), (18, "language"), (19, "no label"),
+    }  # fmt: skip
+    cut = check(TEXTS, LABELS, max_length=4)
+    assert [each.row for each in cut.issues] == list(range(8, 16))  # "in our room" makes six words
+
+
+def test_a_second_run_finds_the_same(found: Health) -> None:
+    assert check(*planted()) == found
+
+
+def test_classes_that_are_not_told_apart_are_a_pair() -> None:
+    labels = [name for _ in range(8) for name in ("a", "b")]
+    (pair,) = check([*TEXTS], labels).confused
+    assert (pair.label, pair.label2, pair.texts) == ("a", "b", 16)
+
+
+def test_left_out_probabilities_do_not_see_the_own_label() -> None:
+    X = np.eye(4, dtype=np.float32)[[0, 0, 0, 1, 1, 1]]
+    near = find_neighbours(X, 2)
+    assert near.rows[0].tolist() == [1, 2]
+    for label in (0, 1):  # whatever the first text is called, the others say 0
+        P = left_out_probabilities(X, np.array([label, 0, 0, 1, 1, 1]), 2, near)
+        assert P[0].argmax() == 0
+
+
+def test_languages_follow_the_majority() -> None:
+    german = ["Die Suppe ist nicht gut und der Wein"] * 3
+    assert other_languages([*german, "The soup was cold and this is it"]) == {3: "English"}
+
+
+def test_a_page_escapes_what_it_shows_and_a_table_has_every_finding(found: Health, tmp_path: Path) -> None:
+    nasty = found._replace(texts=["<script>alert(1)</script>", *found.texts[1:]], duplicates=[
+        found.duplicates[0]._replace(row=0)])  # fmt: skip
+    save_health(nasty, tmp_path / "page.html", data="<b>.csv")
+    page = (tmp_path / "page.html").read_text()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "&lt;b&gt;.csv" in page
+    save_health(found, tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(list(findings(found)))
+    assert (rows[0]["issue"], rows[0]["text"]) == ("label", found.texts[found.suspects[0].row])
+
+
+def test_the_command_prints_json_and_writes_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(*planted(), strict=True)])
+    page = tmp_path / "check.html"
+    assert main(["check", str(tmp_path / "data.csv"), "--json", "--out", str(page)]) == 0
+    given = json.loads(capsys.readouterr().out)
+    assert given["rows"] == 20
+    assert WRONG in [each["row"] for each in given["suspects"][:3]]
+    assert "Suspected wrong labels" in page.read_text()
+
+
+def test_what_is_not_a_table_of_classes_is_refused(tmp_path: Path) -> None:
+    with refuses("lengths-differ"):
+        check(["a"], [])
+    with refuses("one-class"):
+        check(["good soup", "bad soup"], ["a", "a"])
+    with refuses("too-many-classes"):
+        check(["good soup", "bad soup"], ["a", "b"])
+    with refuses("file-suffix"):
+        save_health(check(TEXTS, LABELS), tmp_path / "page.pdf")

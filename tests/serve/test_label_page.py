@@ -1,0 +1,306 @@
+"""The labelling page in a browser: every key and every form, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsers import needs_chromium, new_context
+from serve.labels import TEXTS, start
+from serve.live import in_thread
+from serve.test_labeller import _stand_in, truth
+
+pytestmark = needs_chromium
+KEYS = {"food": "1", "room": "2"}
+
+
+@contextmanager
+def labelling(
+    folder: Path, *, token: str = "t", wide: int = 1000, **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """The page and its session; it must not complain, nor ask anyone else for anything."""
+    complaints: list[str] = []
+    session, app = start(folder, **options)
+    with in_thread(app) as port, new_context(viewport={"width": wide, "height": 900}) as context:
+        root = f"http://127.0.0.1:{port}/"
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda asked: asked.url.startswith(root) or complaints.append(asked.url))
+        page.goto(f"{root}#token={token}")
+        page.locator("[data-view=label], .token").first.wait_for()
+        yield page, session
+    assert [each for each in complaints if "status of 4" not in each] == []
+
+
+def row_of(page: Any) -> int:
+    page.locator(".now").wait_for()
+    return int(page.evaluate("limelight.views.label.current.row"))
+
+
+def press(page: Any, key: str) -> None:
+    """Press a key that brings another text, and wait for it."""
+    row = row_of(page)
+    page.keyboard.press(key)
+    page.wait_for_function("row => limelight.views.label.current?.row !== row", arg=row)
+
+
+def status(page: Any, words: str) -> None:
+    page.wait_for_function(
+        "words => document.querySelector('[data-part=status]').textContent.includes(words)", arg=words
+    )
+
+
+def test_keys_label_skip_doubt_and_undo(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        first = row_of(page)
+        assert page.locator(".now .words").text_content() == TEXTS[first]  # markup is text
+        assert page.locator(".answer").count() == 0  # one is not led
+        press(page, KEYS[truth(first)])
+        assert session.said(first).labels == (truth(first),)
+        page.locator(".last .answer").wait_for()
+        second = row_of(page)
+        press(page, "s")
+        third = row_of(page)
+        press(page, "?")
+        assert (session.said(second).status, session.said(third).status) == ("skip", "unsure")
+        for row in (third, second, first):
+            page.keyboard.press("u")
+            page.wait_for_function("row => limelight.views.label.current.row === row", arg=row)
+        assert session.said(first) is None
+        page.keyboard.press("u")
+        status(page, "nothing to undo")
+
+
+def test_the_answer_is_shown_when_asked_for_and_progress_counts(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, _):
+        for _ in range(6):
+            press(page, KEYS[truth(row_of(page))])
+        page.keyboard.press("a")
+        page.locator(".now .answer .bars li.predicted").wait_for()
+        assert page.locator(".now .answer .word").count() == len(TEXTS[row_of(page)].split(" "))
+        page.keyboard.press("a")
+        page.locator(".now .answer").wait_for(state="detached")
+        page.wait_for_function(
+            "() => document.querySelector('[data-part=counts]').textContent.startsWith('6 of 16')"
+        )
+
+
+def test_words_are_marked_with_keys_and_with_a_stroke(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        row = row_of(page)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Shift+ArrowRight")
+        page.keyboard.press("Shift+ArrowRight")
+        press(page, "1")
+        words = TEXTS[row].split(" ")
+        start_at = len(words[0]) + 1
+        assert session.marks(row) == [(start_at, start_at + len(f"{words[1]} {words[2]}"))]
+        row, boxes = row_of(page), page.locator(".now .markable")
+        last = boxes.count() - 1
+        places = [boxes.nth(k).bounding_box() for k in (last - 1, last)]
+        middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in places]
+        page.mouse.move(*middles[0])
+        page.mouse.down()
+        page.mouse.move(*middles[1], steps=3)
+        page.mouse.up()
+        assert page.locator(".now .marked").count() == 2
+        press(page, "1")
+        (mark,) = session.marks(row)  # in characters as Python counts them, whatever smileys there are
+        assert TEXTS[row][slice(*mark)].split(" ") == TEXTS[row].split(" ")[-2:]
+
+
+def test_notes_new_classes_and_the_finder(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        row = row_of(page)
+        page.keyboard.press("n")
+        page.keyboard.type("us1")  # keys in a field are letters
+        page.keyboard.press("Enter")
+        page.locator(".note").wait_for()
+        assert session.noted(row) == "us1"
+        page.keyboard.press("c")
+        page.keyboard.type("Bad <i>")
+        page.keyboard.press("Enter")
+        page.locator(".class[data-class='Bad <i>']").wait_for()
+        assert session.classes == ("food", "room", "Bad <i>")
+        page.keyboard.press("/")
+        page.keyboard.type("bad")
+        page.keyboard.press("Enter")
+        page.wait_for_function("row => limelight.views.label.current?.row !== row", arg=row)
+        assert session.said(row).labels == ("Bad <i>",)
+
+
+def test_nothing_yet_starts_with_groups_and_a_key_makes_a_class(tmp_path):
+    with labelling(tmp_path) as (page, session):
+        page.locator(".group.at").wait_for()
+        page.keyboard.press("c")
+        status(page, "Press u to undo")
+        assert len(session.classes) == 1
+        labelled = [row for row in range(16) if session.said(row)]
+        assert labelled
+        page.keyboard.press("u")  # the labels; the class was added before them
+        status(page, "Undone")
+        assert not any(session.said(row) for row in range(16))
+
+
+def test_a_group_is_looked_at_and_what_does_not_belong_is_left_out(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        page.keyboard.press("g")
+        page.locator(".group.at").wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        page.locator(".sample").wait_for()
+        shown = page.locator(".sample li").all_inner_texts()
+        page.locator(".sample input[type=checkbox]").first.uncheck()
+        page.locator(".sample input[type=text]").fill("food")
+        page.keyboard.press("Enter")
+        status(page, "Press u to undo")
+        assert session.said(TEXTS.index(shown[0])) is None
+        assert session.said(TEXTS.index(shown[1])).labels == ("food",)
+
+
+def test_a_search_labels_many_and_is_undone(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        page.keyboard.press("m")
+        page.locator("input[name=regex]").fill("broke")
+        page.locator(".many button").click()
+        page.locator(".sample input[type=text]").fill("room")
+        page.keyboard.press("Enter")
+        status(page, "8 texts are now room")
+        assert [row for row in range(16) if session.said(row)] == list(range(8, 16))
+        page.locator("h1").click()
+        page.keyboard.press("u")
+        status(page, "of 8 texts")
+        page.locator("input[name=regex]").fill("(")
+        page.locator(".many button").click()
+        page.locator(".problem:not([hidden])").wait_for()
+        page.locator("input[name=regex]").fill("")
+        page.locator("input[name=above]").fill("0.5")
+        page.locator(".many button").click()
+        page.wait_for_function("() => document.querySelector('.problem').textContent.includes('one class')")
+
+
+def test_a_rectangle_on_the_map_becomes_a_class_with_one_key(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        page.locator("[data-view=map]").click()
+        box = page.locator(".map").bounding_box()
+        page.mouse.move(box["x"] + 2, box["y"] + 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2, steps=3)
+        page.mouse.up()
+        page.locator(".selected").wait_for()
+        page.keyboard.press("c")
+        status(page, "8 texts are now")
+        labelled = [row for row in range(16) if session.said(row)]
+        assert labelled in (list(range(8)), list(range(8, 16)))
+
+
+def test_several_labels_are_chosen_and_confirmed(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"], several=True) as (page, session):
+        row = row_of(page)
+        page.keyboard.press("Enter")
+        status(page, "at least one")
+        page.keyboard.press("2")
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        page.keyboard.press("2")
+        assert page.locator(".class[aria-pressed=true]").count() == 2
+        press(page, "Enter")
+        assert session.said(row).labels == ("food", "room")
+
+
+def test_classes_are_renamed_merged_and_removed(tmp_path):
+    with labelling(tmp_path, classes=["food", "room", "bath"]) as (page, session):
+        page.locator("[data-view=classes]").click()
+        page.get_by_label("Name of bath").fill("room")
+        page.keyboard.press("Enter")
+        page.get_by_label("Name of bath").wait_for(state="detached")
+        page.get_by_label("Name of food").fill("meals")
+        page.keyboard.press("Enter")
+        page.get_by_label("Name of meals").wait_for()
+        page.locator(".class-list li").last.get_by_text("Remove").click()
+        page.get_by_label("Name of room").wait_for(state="detached")
+        assert session.classes == ("meals",)
+
+
+def test_two_people_settle_what_they_differ_on(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"], by="ann") as (page, session):
+        session.label(0, "food", by="bob")
+        session.label(0, "room", by="cat")
+        page.keyboard.press("p")
+        page.locator(".settle li").wait_for()
+        page.keyboard.press("1")
+        page.locator(".settle li").wait_for(state="detached")
+        assert session.said(0).labels == ("food",)
+        page.get_by_label("Your name").fill("dan")
+        page.keyboard.press("Enter")
+        row = row_of(page)
+        press(page, "1")
+        assert session.said(row).by == "dan"
+
+
+def test_suspects_are_corrected_kept_and_undone(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        for row in range(16):
+            session.label(row, {3: "room", 9: "food"}.get(row, truth(row)))
+        page.keyboard.press("h")
+        page.locator(".settle li[data-row]").first.wait_for()
+        first = int(page.locator(".settle li[data-row]").first.get_attribute("data-row"))
+        assert first in (3, 9)
+        page.keyboard.press("Enter")
+        status(page, f"It is {truth(first)} now")
+        assert session.said(first).labels == (truth(first),)
+        page.keyboard.press("u")
+        status(page, "Undone")
+        page.locator(f".settle li[data-row='{first}']").wait_for()
+        page.keyboard.press("k")
+        page.locator(f".settle li[data-row='{first}']").wait_for(state="detached")
+        assert session.said(first).labels != (truth(first),)
+
+
+def test_news_are_shown_where_there_are_texts_from_before(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"], seen=TEXTS[:8]) as (page, _):
+        page.locator("[data-view=news]").click()
+        page.get_by_text("New beside 8 texts").wait_for()
+        assert page.locator(".new-group").count() >= 1
+    with labelling(tmp_path, classes=["food", "room"]) as (page, _):
+        assert page.locator("[data-view=news]").count() == 0
+
+
+def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
+    """With a stand-in for the process, which prints what training would."""
+    monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
+    script = f"print('{json.dumps({'results': {'test': {'accuracy': 0.75}}})}')"
+    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        page.keyboard.press("t")
+        page.locator(".start").click()
+        page.locator(".problem:not([hidden])").wait_for()  # too few labels
+        for row in range(16):
+            session.label(row, truth(row))
+        page.locator(".start").click()
+        page.locator(".before-after").wait_for()
+        assert page.locator(".before-after b").all_inner_texts() == ["100.0%", "75.0%"]
+
+
+def test_without_the_token_the_page_asks_for_it(tmp_path):
+    with labelling(tmp_path, token="wrong", classes=["food"]) as (page, _):
+        page.get_by_label("Token").fill("t")
+        page.keyboard.press("Enter")
+        page.locator(".now").wait_for()
+
+
+@pytest.mark.parametrize("wide", [390, 2000])
+def test_nothing_is_wider_than_the_window(tmp_path, wide):
+    with labelling(tmp_path, wide=wide, classes=["a very long name of a class " * 3, "b"]) as (page, _):
+        for view in ("label", "groups", "map", "many", "classes", "check", "people", "train"):
+            page.locator(f"[data-view={view}]").click()
+            page.locator(f"[data-view={view}][aria-pressed=true]").wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= wide, view

@@ -1,0 +1,386 @@
+"""What the labelling page asks a server for and says to it, and what is on the disk then."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import limelight
+from limelight.cli import main
+from limelight.labelling.session import LabelSession
+from limelight.serve.label_texts import check_ours, read_descriptions, read_texts, start_session, take_labels
+from limelight.serve.labeller import close
+from limelight.serve.table_saver import TableSaver
+from refusing import refuses
+from serve.labels import TEXTS, client_of, start
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[LabelSession, TestClient]:
+    session, app = start(tmp_path, classes=["food", "room"], by="ann")
+    return session, client_of(app)
+
+
+def truth(row: int) -> str:
+    return "food" if row < 8 else "room"
+
+
+def post(client: TestClient, path: str, /, **body: Any) -> Any:
+    answer = client.post(f"/label/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def label_all(client: TestClient, count: int) -> None:
+    (shown,) = post(client, "next")
+    for _ in range(count):
+        (shown,) = post(client, "say", row=shown["row"], label=truth(shown["row"]))["next"]
+
+
+def test_a_label_is_on_the_disk_before_the_next_text(made, tmp_path):
+    _, client = made
+    (shown,) = post(client, "next")
+    answer = post(client, "say", row=shown["row"], label="food", marks=[[0, 3]])
+    line = json.loads((tmp_path / "labels.csv.journal").read_text().splitlines()[-1])
+    assert (line["do"], line["label"], line["by"], line["chosen"]) == ("label", ["food"], "ann", "random")
+    assert answer["next"][0]["row"] != shown["row"]
+    assert answer["answer"]["told"] is None  # what the model said before it knew
+    (again,) = post(client, "texts", rows=[shown["row"]])
+    assert again["said"] == {"by": "ann", "labels": ["food"]}
+    assert again["marks"] == [[0, 3]]
+
+
+def test_the_answer_comes_with_its_words(made):
+    _, client = made
+    label_all(client, 6)
+    found = post(client, "answer", row=0)
+    assert set(found["probabilities"]) == {"food", "room"}
+    assert [word["text"] for word in found["words"]] == TEXTS[0].split(" ")
+
+
+def test_undo_brings_the_text_back(made):
+    _, client = made
+    (shown,) = post(client, "next")
+    post(client, "say", row=shown["row"], label="food")
+    undone = post(client, "undo")
+    assert (undone["undone"], undone["count"], undone["texts"][0]["row"]) == ("label", 1, shown["row"])
+    assert post(client, "texts", rows=[shown["row"]])[0]["said"] is None
+    assert post(client, "undo") == {
+        "undone": None, "count": 0, "texts": [], "classes": ["food", "room"], "descriptions": {},
+    }  # fmt: skip
+
+
+def test_skip_unsure_and_notes(made):
+    _, client = made
+    (shown,) = post(client, "next")
+    (other,) = post(client, "say", row=shown["row"], do="skip")["next"]
+    post(client, "say", row=other["row"], do="unsure")
+    found = post(client, "progress")
+    assert (found["skipped"], found["unsure"], found["labelled"]) == (1, 1, 0)
+    assert post(client, "note", row=0, text="odd")["note"] == "odd"
+    assert post(client, "mark", row=0, marks=[[4, 8]])["marks"] == [[4, 8]]
+
+
+def test_groups_cover_every_text_and_one_becomes_a_class(made):
+    _, client = made
+    found = post(client, "groups", count=2)
+    assert sorted(row for group in found["groups"] for row in group["rows"]) == list(range(16))
+    rows = found["groups"][0]["rows"]
+    done = post(client, "accept", rows=rows, label="new one", chosen="group", checked=rows[:2])
+    assert done == {"count": len(rows), "classes": ["food", "room", "new one"], "descriptions": {}}
+    assert post(client, "undo")["count"] == len(rows)
+
+
+def test_a_map_tells_the_topics_apart_and_a_selection_has_words(made):
+    _, client = made
+    post(client, "say", row=0, label="food")
+    found = post(client, "map")
+    assert (found["rows"], found["labels"][:2]) == (list(range(16)), ["food", None])
+    x = [place[0] for place in found["places"]]
+    assert max(x[:8]) < min(x[8:]) or min(x[:8]) > max(x[8:])
+    chosen = post(client, "select", rows=[9, 10, 11])
+    assert {"broke", "our", "today"} & set(chosen["words"])
+    assert {each["row"] for each in chosen["sample"]} == {9, 10, 11}
+
+
+def test_a_search_and_what_the_model_is_sure_of(made):
+    _, client = made
+    assert post(client, "find", words="soup")["rows"] == [0]
+    assert post(client, "find", regex="^our (bed|lamp)")["rows"] == [8, 15]
+    assert post(client, "find", similar_to=3)["rows"][0] == 3
+    label_all(client, 8)
+    found = post(client, "find", above=0.5, label="room")
+    assert found["rows"]
+    assert all(row >= 8 for row in found["rows"])
+    assert {each["row"] for each in found["sample"]} <= set(found["rows"])
+
+
+def test_classes_change(made):
+    _, client = made
+    assert post(client, "classes", do="add", name="bath", description="showers")["descriptions"] == {
+        "bath": "showers"
+    }
+    assert post(client, "classes", do="rename", name="food", to="meals")["classes"] == [
+        "meals",
+        "room",
+        "bath",
+    ]
+    assert post(client, "classes", do="merge", name="bath", to="room")["classes"] == ["meals", "room"]
+    assert post(client, "classes", do="remove", name="room")["classes"] == ["meals"]
+
+
+def test_two_people_agree_differ_and_settle(made, tmp_path):
+    _, client = made
+    other = client_of(start(tmp_path, classes=["food", "room"], by="bob")[1])  # a second process, one journal
+    for row in range(4):
+        post(client, "say", row=row, label="food")
+        post(other, "say", row=row, label="room" if row == 2 else "food")
+    found = post(client, "people")
+    assert found["people"] == ["ann", "bob"]
+    assert found["pairs"][0]["agreed"] == 0.75
+    assert [each["row"] for each in found["disagreements"]] == [2]
+    assert found["disagreements"][0]["by"] == {"ann": ["food"], "bob": ["room"]}
+    assert post(client, "settle", row=2, label="room", by="cat")["count"] == 0
+    assert post(other, "people")["count"] == 0
+    assert post(other, "texts", rows=[2])[0]["said"] == {"by": "cat", "labels": ["room"]}
+
+
+def test_people_in_two_tabs_are_not_given_the_same_text(made):
+    _, client = made
+    rows = [post(client, "next", by=name)[0]["row"] for name in ("ann", "bob", "cat")]
+    assert len(set(rows)) == 3
+
+
+def test_several_labels(tmp_path):
+    _, app = start(tmp_path, "labels.jsonl", classes=["food", "good"], several=True)
+    client = client_of(app)
+    post(client, "say", row=0, label=["food", "good"])
+    assert post(client, "save") == {"rows": 1, "out": str(tmp_path / "labels.jsonl")}
+    assert json.loads((tmp_path / "labels.jsonl").read_text())["labels"] == ["food", "good"]
+
+
+WRONG = [
+    ("say", {"row": 99, "label": "food"}, 422, "field-invalid"),
+    ("say", {"row": True, "label": "food"}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": 3}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "other"}, 424, "class-unknown"),
+    ("say", {"row": 0, "label": ["food", "room"]}, 424, "label-count"),
+    ("say", {"row": 0, "label": "food", "marks": [[0, "1"]]}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "marks": [[0, 999]]}, 424, "option-value"),
+    ("say", {"row": 0, "do": "explode"}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
+    ("next", {"how": "best"}, 422, "field-invalid"),
+    ("next", {"count": 0}, 422, "field-invalid"),
+    ("next", {"holding": ["a"]}, 422, "field-invalid"),
+    ("note", {"row": 0}, 422, "field-invalid"),
+    ("note", {"row": 0, "text": "x" * 1001}, 413, "too-large"),
+    ("texts", {"rows": [0] * 3 + [16]}, 422, "field-invalid"),
+    ("find", {}, 422, "field-invalid"),
+    ("find", {"regex": "("}, 424, "pattern"),
+    ("find", {"above": 2}, 422, "field-invalid"),
+    ("accept", {"rows": [], "label": "food"}, 422, "field-invalid"),
+    ("accept", {"rows": [0], "label": "food", "chosen": "auto"}, 422, "field-invalid"),
+    ("classes", {"do": "rename", "name": "food", "to": "room"}, 424, "class-exists"),
+    ("classes", {"do": "add", "name": " "}, 424, "option-value"),
+    ("classes", {"do": "add", "name": "x" * 101}, 413, "too-large"),
+    ("train", {"do": "start"}, 424, "few-labels"),
+    ("groups", {"count": 1000}, 422, "field-invalid"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status", "code"), WRONG)
+def test_a_wrong_body_is_refused_and_nothing_is_written(made, tmp_path, path, body, status, code):
+    _, client = made
+    answer = client.post(f"/label/{path}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    journal = tmp_path / "labels.csv.journal"
+    assert not journal.exists() or journal.read_text() == ""
+
+
+def test_without_the_token_there_is_only_an_empty_page(made):
+    _, client = made
+    stranger = client_of(client.app, token="other")
+    assert stranger.post("/label/about", json={}).status_code == 401
+    assert stranger.post("/label/say", json={"row": 0, "label": "food"}).status_code == 401
+    page = stranger.get("/")
+    assert page.status_code == 200
+    assert "tasted" not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'sha256-")
+    evil = client_of(client.app)
+    assert evil.post("/label/about", json={}, headers={"host": "evil.example"}).status_code == 421
+
+
+def test_the_table_is_written_when_it_ends_and_a_second_start_goes_on(made, tmp_path):
+    _, client = made
+    label_all(client, 3)
+    close(client.app.state.labeller)
+    with (tmp_path / "labels.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3
+    assert all(row["label"] == truth(TEXTS.index(row["text"])) for row in rows)
+    again = client_of(start(tmp_path, by="ann")[1])
+    assert post(again, "progress")["labelled"] == 3
+
+
+def test_the_table_is_written_after_a_pause(tmp_path):
+    session, _ = start(tmp_path, classes=["food", "room"])
+    session.label(0, "food")
+    saver = TableSaver(session, tmp_path / "soon.csv", pause=0)
+    saver.touch()
+    timer = saver._timer
+    if timer is not None:
+        timer.join()
+    assert "food" in (tmp_path / "soon.csv").read_text()
+
+
+def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkeypatch):
+    """The process is a stand-in that writes what `limelight train --json` prints: training takes longer."""
+    session, app = start(tmp_path, classes=["food", "room"])
+    client, training = client_of(app), app.state.labeller.training
+    for row in range(16):
+        session.label(row, truth(row))
+    monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
+    printed = {"results": {"test": {"accuracy": 0.75}}}
+    script = f"import sys; print('epoch 1', file=sys.stderr); print('{json.dumps(printed)}')"
+    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
+    assert post(client, "train") == {
+        "status": "idle", "lines": [],
+        "command": f"limelight train {tmp_path}/labels.csv --text text --label label "
+        f"--out {tmp_path}/labels-model",
+    }  # fmt: skip
+    post(client, "train", do="start")
+    training._process.wait()
+    found = post(client, "train")
+    assert (found["status"], found["held"], found["labels"], found["lines"]) == ("done", 2, 14, ["epoch 1"])
+    assert (found["before"], found["after"]) == (1.0, {"accuracy": 0.75})
+    session.mark(0, [(0, 3)])
+    assert "--reasons marks" in post(client, "train")["command"]
+
+
+def test_a_training_that_fails_says_why(tmp_path, monkeypatch):
+    session, app = start(tmp_path, classes=["food", "room"])
+    for row in range(16):
+        session.label(row, truth(row))
+    monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
+    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, "raise SystemExit('no torch')"))
+    training = app.state.labeller.training
+    training.start()
+    training._process.wait()
+    assert (training.status()["status"], training.status()["lines"]) == ("failed", ["no torch"])
+
+
+def _stand_in(folder: Path, script: str) -> str:
+    path = folder / "python"
+    path.write_text(f"#!{sys.executable}\n{script.replace('; ', chr(10))}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_suspects_among_the_labels_and_what_is_new(tmp_path):
+    session, app = start(tmp_path, classes=["food", "room"], seen=[TEXTS[0], TEXTS[1], "The wine tasted"])
+    client = client_of(app)
+    for row in range(16):
+        session.label(row, "food" if row == 9 else truth(row))
+    found = post(client, "check")
+    assert found["checked"] == 16
+    (suspect,) = found["suspects"]
+    assert (suspect["row"], suspect["label"], suspect["suggested"]) == (9, "food", "room")
+    assert (suspect["text"], suspect["around"], suspect["share"]) == (TEXTS[9], "room", 0.7)
+    assert "broke" in dict(suspect["words"])
+    news = post(client, "news")
+    assert (news["seen"], set(news["words"]) & {"broke", "our", "today"} != set()) == (3, True)
+    assert {each["row"] for each in news["strange"][:8]} == set(range(8, 16))
+
+
+def test_without_texts_from_before_there_are_no_news(made):
+    answer = made[1].post("/label/news", json={})
+    assert (answer.status_code, answer.json()["code"]) == (422, "field-invalid")
+
+
+# ---------------------------------------------------------------- from a table
+
+
+def test_texts_come_from_a_table_or_a_list(tmp_path):
+    table = tmp_path / "texts.csv"
+    table.write_text("id,review\n1,good soup\n2,bad soup\n")
+    assert read_texts(table, "review") == (table, "review", ["good soup", "bad soup"])
+    assert read_texts(["a", "b"], None) == (None, None, ["a", "b"])
+    with refuses("same-file"):
+        check_ours(table, table)
+    with refuses("no-rows"):
+        start_session([], tmp_path / "labels.csv")
+
+
+def test_classes_that_were_given_once_stay_and_are_not_undone(tmp_path):
+    about: Any = {"classes": ["food", "room"], "descriptions": {"food": "what one eats"}, "reader": None}
+    session = start_session(["good soup"], tmp_path / "labels.csv", **about)
+    assert session.undo() is None
+    session.rename_class("room", "bed")
+    again = start_session(["good soup"], tmp_path / "labels.csv", **about)
+    assert (again.classes, again.descriptions) == (("food", "bed"), {"food": "what one eats"})
+    assert start_session(["good soup"], tmp_path / "labels.csv", reader=None).classes == ("food", "bed")
+
+
+def test_labels_of_a_table_are_a_start_and_stay_corrected(tmp_path):
+    table, out = tmp_path / "texts.csv", tmp_path / "fixed.csv"
+    table.write_text("text,stars\ngood soup,5\nbad soup,5\nno soup,\n")
+    for wrong in (True, False):  # a second start does not bring the wrong label back
+        session = start_session(["good soup", "bad soup", "no soup"], out, reader=None)
+        take_labels(session, table, "stars")
+        if wrong:
+            assert [session.said(row) and session.said(row).labels for row in range(3)] == [
+                ("5",),
+                ("5",),
+                None,
+            ]
+            session.add_class("1")
+            session.label(1, "1", by="ann", chosen="settled")
+    assert session.said(1).labels == ("1",)
+    assert session.save(out, table, text="text") == 2
+    assert out.read_text().splitlines()[0].endswith("text,stars")
+    with refuses("column-missing"):
+        take_labels(session, table, "rating")
+
+
+def test_descriptions_are_lines_or_an_object(tmp_path):
+    (tmp_path / "a.json").write_text('{"food": "what one eats"}')
+    assert read_descriptions(tmp_path / "a.json") == {"food": "what one eats"}
+    (tmp_path / "b.txt").write_text("food what one eats\n")
+    with refuses("descriptions"):
+        read_descriptions(tmp_path / "b.txt")
+
+
+def test_the_command_serves_until_it_is_stopped_and_writes_the_table(tmp_path, monkeypatch, capsys):
+    (tmp_path / "texts.csv").write_text("id,text\n7,good soup\n8,bad soup\n")
+    address = []
+
+    def serve(session, out, show, **options):
+        show("http://127.0.0.1:1/#token=t")
+        session.label(1, "bad", by="ann")
+        address.append(options["text"])
+        session.close()
+
+    monkeypatch.setattr("limelight.serve.label_texts.serve_labelling", serve)
+    out = tmp_path / "labels.csv"
+    argv = ["label", tmp_path / "texts.csv", "--out", out, "--classes", "good", "bad", "--no-browser"]
+    assert main([str(each) for each in argv]) == 0
+    assert "labelling at http://127.0.0.1:1/#token=t" in capsys.readouterr().out
+    with out.open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["label"], row["by"], row["id"], row["text"]) == ("bad", "ann", "8", "bad soup")
+    assert address == ["text"]
+    assert main([str(each) for each in argv]) == 0  # it goes on with its own file
+    assert main([str(each) for each in [*argv, "--several", "--ordered"]]) == 2
+
+
+def test_a_file_that_no_labelling_wrote_is_not_replaced(tmp_path):
+    (tmp_path / "labels.csv").write_text("precious")
+    with refuses("exists"):
+        limelight.label(["good soup"], tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_text() == "precious"

@@ -1,0 +1,118 @@
+"""An index behind HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import limelight
+from limelight.serve import create_app
+
+ROWS = [
+    {"text": "The soup was cold.", "stars": 2, "city": "Ghent"},
+    {"text": "Chilly broth, and late.", "stars": 1, "city": "Oslo"},
+    {"text": "A friendly host.", "stars": 5, "city": "Ghent"},
+]
+
+
+@pytest.fixture(scope="module")
+def reader() -> limelight.Reader:
+    return limelight.load("reader")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("index") / "soups"
+    limelight.Index.create(folder, ROWS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(reader, folder) -> TestClient:
+    return TestClient(create_app({"reader": reader}, index=folder))
+
+
+def test_a_hit_says_what_made_it_one(client):
+    first, *_ = client.post("/search", json={"query": "cold soup", "k": 2}).json()
+    assert (first["text"], first["columns"]) == ("The soup was cold.", {"stars": 2, "city": "Ghent"})
+    assert {word for word, _ in first["matches"]} == {"cold", "soup"}
+    assert first["score"] == pytest.approx(first["meaning"] + sum(share for _, share in first["matches"]))
+    assert first["words"][0][:2] in (["soup", "soup"], ["cold", "cold"])
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({"where": {"city": "Oslo"}}, [1]),
+        ({"where": {"stars": [">=", 2]}, "by": "meaning"}, [0, 2]),
+        ({"where": {"stars": [[">", 1], ["<", 5]]}}, [0]),
+        ({"where": ["stars<2"]}, [1]),
+        ({"by": "words"}, [0]),
+    ],
+)
+def test_filters_and_ways(client, options, texts):
+    found = client.post("/search", json={"query": "cold soup", **options}).json()
+    assert [hit["text"] for hit in found] == [ROWS[k]["text"] for k in texts]
+
+
+def test_several_queries_have_a_list_each_and_words_can_be_left_out(client):
+    found = client.post("/search", json={"query": ["soup", "kind host"], "k": 1, "words": False}).json()
+    assert [[hit["text"] for hit in hits] for hits in found] == [[ROWS[0]["text"]], [ROWS[2]["text"]]]
+    assert "words" not in found[0][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({}, 422, "field-invalid"),
+        ({"query": "soup", "k": 0}, 422, "field-invalid"),
+        ({"query": ["soup"] * 11, "k": 100}, 422, "field-invalid"),
+        ({"query": "soup", "by": "magic"}, 422, "option-value"),
+        ({"query": "soup", "by": 1}, 422, "field-invalid"),
+        ({"query": "soup", "where": 1}, 422, "field-invalid"),
+        ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),
+        ({"query": "soup", "where": {"colour": "red"}}, 422, "column-missing"),
+        ({"query": " "}, 422, "text-without-words"),
+        ({"query": "soup " * 3000}, 413, "too-large"),
+    ],
+)
+def test_what_cannot_be_searched(client, body, status, code):
+    answer = client.post("/search", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_an_index_is_read_only_unless_told_otherwise(client):
+    answer = client.post("/add", json={"texts": ["More soup."]})
+    assert (answer.status_code, answer.json()["code"]) == (403, "read-only")
+
+
+def test_texts_that_are_added_are_found_here_and_by_another_worker(reader, tmp_path):
+    folder = tmp_path / "soups"
+    limelight.Index.create(folder, ROWS)
+    writer, other = (TestClient(create_app({"reader": reader}, index=folder, writable=True)) for _ in "ab")
+    rows = ["The train was late.", {"text": "A bus that never came.", "stars": 1}]
+    assert writer.post("/add", json={"texts": rows}).json() == {"added": 2, "texts": 5}
+    for each in (writer, other):
+        (hit,) = each.post("/search", json={"query": "no bus", "k": 1, "where": {"stars": 1}}).json()
+        assert hit["text"] == "A bus that never came."
+    assert writer.post("/add", json={"texts": rows}).json() == {"added": 0, "texts": 5}
+
+
+@pytest.mark.parametrize(
+    ("texts", "status", "code"),
+    [("soup", 422, "field-invalid"), ([1], 422, "field-invalid"), ([], 400, "body-invalid"),
+     ([{"stars": 1}], 422, "row-unusable")],
+)  # fmt: skip
+def test_what_cannot_be_added(reader, folder, texts, status, code):
+    writer = TestClient(create_app({"reader": reader}, index=folder, writable=True))
+    answer = writer.post("/add", json={"texts": texts})
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_the_document_has_the_routes_of_an_index_where_there_is_one(client, reader):
+    assert {"/search", "/add"} <= set(client.get("/openapi.json").json()["paths"])
+    without = TestClient(create_app({"reader": reader}))
+    assert "/search" not in without.get("/openapi.json").json()["paths"]
+    assert without.post("/search", json={"query": "soup"}).status_code == 404
