@@ -66,8 +66,8 @@ def test_the_set_of_another_model_is_not_used(old: Path, tmp_path: Path) -> None
     shutil.copytree(old, other)
     content = rehearsal_path(old).read_text().replace(str(kept(old)[0]["model"]), "f" * 64)
     rehearsal_path(other).write_text(content)
-    with pytest.warns(UserWarning, match="belongs to another model"):
-        assert go_on(other, tmp_path).labels != (1, 3, 5)
+    with pytest.warns(UserWarning, match="belongs to another model"), refuses("label-count"):
+        go_on(other, tmp_path)  # the table has one class
 
 
 def test_what_may_be_lost_is_said(old: Path, tmp_path: Path) -> None:

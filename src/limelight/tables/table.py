@@ -27,6 +27,8 @@ from .encoding import UTF8, guess_encoding, stated_encoding
 from .excel import ExcelTable
 from .formats import BadRowError, BoundedLines, file_of, join_names, max_row, shorten, table_format
 
+__all__ = ["Table", "Values", "column_names", "open_parquet", "open_table", "read_values"]
+
 LINE = "text"  # the one column of a file of lines
 HEAD = 100  # JSON rows whose keys are the names of the columns
 MAX_ARRAY = 2**28  # characters of a JSON array, which is held in memory

@@ -137,7 +137,9 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
         if best is None or found.accuracy(splits["dev"]) > best.accuracy(splits["dev"]):
             best = found
     seconds = time.monotonic() - started
-    accuracies = {name: [best.accuracy(splits[name])] for name in ("dev", "test") if name in splits}
+    accuracies: dict[str, Any] = {
+        name: [best.accuracy(splits[name])] for name in ("dev", "test") if name in splits
+    }
     return Contestant(
         TF_IDF, best.W.numel() + best.b.numel(), seeds=[recipe.training.seed], seconds=[seconds],
         bytes=_shipped_bytes(best, dataset), **accuracies,
@@ -158,11 +160,11 @@ def compare_trained(
     if not {"dev", "test"} & set(tables):
         wrong = f"{folder} may have learnt from any row of the training data: give --test, or --dev"
         raise LimelightError(wrong, code="no-rows")
-    named = [columns.get(name) for name in ("text", "label", "text2")]
-    found = {}
+    named: dict[str, Any] = {name: columns.get(name) for name in ("text", "label", "text2")}
+    found: dict[str, Any] = {}
     for split in {"dev", "test"} & set(tables):
         files = [
-            predict_labelled(model, file, choose_columns(file, *named, pair=model.pair), on_bad)
+            predict_labelled(model, file, choose_columns(file, **named, pair=model.pair), on_bad)
             for file in tables[split]
         ]
         found[split] = [float(np.concatenate([P.argmax(axis=1) == truth for P, truth in files]).mean())]

@@ -35,7 +35,7 @@ def draw(rows: Iterable[Row], count: int, seed: int) -> list[Row]:
     """A random sample of at most `count` rows of each label.
 
     >>> [row.text for row in draw([Row("good", 1), Row("bad", 0), Row("fine", 1)], 1, seed=0)]
-    ['fine', 'bad']
+    ['good', 'bad']
     """
     rng, kept, seen = random.Random(seed), dict[Label, list[Row]](), dict[Label, int]()
     for row in rows:

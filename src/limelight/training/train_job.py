@@ -355,9 +355,10 @@ class TrainJob(Job):
     def _train_columns(self) -> Columns:
         """The columns of the training tables, as they are chosen when these are encoded."""
         text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
-        marked = {name: self.columns.get(name) for name in ("reasons", "not_reasons")}
+        reasons, not_reasons = (self.columns.get(name) for name in ("reasons", "not_reasons"))
         first = self.input_path(self.tables["train"][0])
-        return replace(choose_columns(first, text, label, text2, pair=None), **marked)
+        chosen = choose_columns(first, text, label, text2, pair=None)
+        return replace(chosen, reasons=reasons, not_reasons=not_reasons)
 
     def _rehearsed(self, start: Start | None) -> list[str]:
         """The rehearsal set of the model to go on with, as a table with the columns of the others, if any."""
