@@ -15,7 +15,7 @@ import torch
 from limelight.cli import main
 from limelight.runtime.folder import open_folder
 from limelight.text.dataset import Split
-from limelight.training.starting_words import fit_words, reduce_vectors, start_grams
+from limelight.training.starting_words import fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
 from limelight.training.vector_objective import divergence
 from pretraining.teachers import SMALL, write
@@ -71,11 +71,6 @@ def test_words_start_as_principal_components():
     ratio = np.linalg.norm(start[:30], axis=1) / lengths
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
     assert start[30].any()  # a word without a vector starts from noise
-
-
-def test_n_grams_start_as_twice_the_mean_of_their_words():
-    words, buckets = torch.tensor([[1.0, 0.0], [3.0, 2.0]]), torch.tensor([[1, 2], [2, 0]])
-    assert start_grams(words, buckets, 3).tolist() == [[0, 0], [2, 0], [4, 2], [0, 0]]
 
 
 def test_fitted_words_explain_the_sentences(tmp_path):
