@@ -235,6 +235,12 @@ def test_special_names_in_a_text_are_ordinary_words(lowercase: bool) -> None:
     assert trained.split("<pad>") == ["<", "pad", ">"]
 
 
+def test_emoji_that_are_known_are_read_as_themselves() -> None:
+    known = Tokenizer.from_words(["good", "!!", "😂", "❤️", "👍🏽"])
+    found, expected = known.encode(["good😂!! ❤️👍🏽🙈"])[0], ("good", "😂", "!!", "❤️", "👍🏽")
+    assert found.tolist() == [*(known.ids[each] for each in expected), UNKNOWN]
+
+
 def test_training_is_by_frequency_then_alphabet() -> None:
     texts = ["b b b c c a a", "é z d"]
     assert Tokenizer.train(texts).vocabulary == ("<pad>", "<unk>", "b", "a", "c", "d", "z", "é")
