@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Container images often set it. Every process that the tests start would compile PyTorch anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick check lint wheel dist audit fuzz soak bench integrations clean
+.PHONY: help setup demo test quick check lint wheel dist docs audit fuzz soak bench integrations clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
 	@echo "make dist    test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
+	@echo "make docs    the documentation as a site in build/site, with search; a broken link is an error"
 	@echo "make audit   look for known vulnerabilities of the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
@@ -62,6 +63,16 @@ wheel: setup
 
 dist: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON) --out dist
+
+docs: .venv/docs/ready
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict
+	@echo "To read it: $(PYTHON) -m http.server -d build/site"
+
+# A folder of its own: the site is made from the source, and needs neither PyTorch nor the tests.
+.venv/docs/ready: constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet --no-compile -e '.[docs]'
+	@touch $@
 
 # Not part of `make check`: what is known changes from day to day, and has to be fetched.
 audit:

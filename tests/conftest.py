@@ -51,7 +51,9 @@ SLOW = {
         "network/test_network.py", "network/test_persistent.py", "network/test_triton.py",
     ],
     "every artefact and device": ["test_artefacts.py", "test_gpu.py", "runtime/test_javascript.py"],
-    "commands and documents": ["cli", "test_readme.py", "experiments", "test_benchmarks.py"],
+    "commands and documents": [
+        "cli", "test_readme.py", "test_notebooks.py", "experiments", "test_benchmarks.py",
+    ],
     "servers, clusters and browsers": ["serve", "bulk", "search", "reading/test_browser.py"],
     "damage, failures and fuzzing": [
         "test_faults.py", "test_mutations.py", "runtime/test_damage.py", "runtime/test_fuzz.py",

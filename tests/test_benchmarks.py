@@ -385,3 +385,20 @@ def test_label_errors_finds_planted_ones(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", arguments)
     label_errors.main()
     assert [json.loads(line)["average_precision"] for line in out.read_text().splitlines()] == [[1.0], [1.0]]
+
+
+def test_words_are_the_same_by_pieces(monkeypatch, capsys, tmp_path):
+    texts = ["The soup was cold. I had 2 1/2 bowls.", "Un très bon café, no. 5. Merci!"]
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "texts.parquet")
+    monkeypatch.setattr(sys, "argv", ["words.py", str(tmp_path / "texts.parquet"), "--rounds", "1"])
+    import_module("words").main()
+    first, _, ascii_only, others = capsys.readouterr().out.splitlines()
+    assert first == "4 sentences, 0 split differently"
+    assert (ascii_only.split(" | ")[:2], others.split(" | ")[:2]) == (["| ASCII", "3"], ["| others", "1"])
+
+
+def test_first_answer_counts_the_time_of_the_process(tmp_path):
+    measure = import_module("first_answer").measure
+    assert 0 < measure(["-S", "-c", "pass"], "", str(tmp_path)) < 10
+    with pytest.raises(SystemExit):
+        measure(["-S", "-c", "raise SystemExit(3)"], "", str(tmp_path))

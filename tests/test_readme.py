@@ -31,7 +31,7 @@ HERE = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
     "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md", "docs/aspects.md",
-    "docs/label.md",
+    "docs/label.md", "docs/coming-from.md",
 ]  # fmt: skip
 DOCUMENTS = sorted(
     str(path.relative_to(HERE))
@@ -148,6 +148,12 @@ def test_links_lead_somewhere(page):
         target = (HERE / page).parent / path if path else HERE / page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    navigation = (HERE / "mkdocs.yml").read_text()
+    pages = [page for page in DOCUMENTS if page.startswith("docs/") and "/log/2" not in page]
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
 
 
 OURS = re.compile(r"(?:experiments|tests|scripts|src|examples)/[\w./-]+\.(?:py|md|js|cu)\b")

@@ -17,10 +17,7 @@ from reviews import FLAGS, review_table, write_csv
 TABLES = {
     "empty.csv": (b"", "is empty; its first line must name the columns"),
     "header.csv": (b"text,stars\n", "has no rows"),
-    "latin.csv": (
-        "text,stars\ncaf\u00e9,5\nbad,1\n".encode("latin-1"),
-        "is not UTF-8; save the file as UTF-8",
-    ),
+    "bytes.csv": (b"text,stars\ncaf\x81,5\nbad,1\n", "is not UTF-8; save the file as UTF-8"),
     "columns.csv": (b"review_body,stars\ngood,5\nbad,1\n", "has no column 'text'"),
     "notes.docx": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl"),
     "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),

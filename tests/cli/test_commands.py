@@ -38,6 +38,18 @@ def test_help_lists_every_command(call):
     assert all(f"\n    {name}" in out for name in commands())
 
 
+def test_a_command_is_parsed_without_the_others() -> None:
+    def known(argv: list[str] | None) -> dict[str, int]:
+        return {
+            n: len(each._actions)
+            for n, each in parser_for(argv)._subparsers._group_actions[0].choices.items()
+        }
+
+    whole = known(None)
+    assert known(["predict", "model"]) == known(["--no-such", "predict"]) == {"predict": whole["predict"]}
+    assert known(["--help"]) == known(["predcit"]) == dict.fromkeys(whole, 1)
+
+
 @pytest.mark.parametrize("name", [name for name in commands() if name != "paper"])
 def test_every_command_has_help_with_an_example(name, call):
     code, out, _ = call(name, "--help")
@@ -235,6 +247,19 @@ def test_predict_table_to_csv(call, model, table):
     assert [row["text"] for row in rows] == TEXTS
     assert [int(row["label"]) for row in rows] == STARS
     assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
+
+
+def test_predict_a_table_that_is_not_utf8(call, refused, model, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_bytes("text\nThe café was “lovely”\n".encode("cp1252"))
+    answer, guess = call("predict", model, path)[1:]
+    assert "The café was “lovely”" in answer
+    assert "cp1252" in guess
+    assert guess.count("\n") == 1  # however often the file is opened
+    assert call("predict", model, path, "--encoding", "windows-1252") == (0, answer, "")
+    assert call("predict", model, "--encoding", "cp1252", stdin=path.read_bytes()[5:]) == (0, answer, "")
+    assert "klingon" in refused("predict", model, path, "--encoding", "klingon")
+    assert "LIMELIGHT_ENCODING" not in os.environ
 
 
 def test_predict_escapes_formulas_on_request(call, model):
@@ -489,6 +514,24 @@ def test_compare(call, table, tmp_path):
     assert "Structured self-attention" in out
     assert "TF-IDF + logistic regression" in out
     assert "most accurate on the development set" in page.read_text()
+
+
+def test_compare_with_models_that_are_there(call, model, pair_model, table, tmp_path):
+    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--text", "text", "--label", "stars"]
+    page = tmp_path / "page.html"
+    code, out, _ = call("compare", table, "--test", table, *flags, "--with", model, "--out", page, "--json")
+    found = json.loads(out)[-1]
+    assert code == 0
+    assert (found["embedding"], found["name"]) == ("trained", "model (trained before)")
+    assert (found["test"], found["dev"], found["seconds"]) == ([1.0], [], [])  # as in test_evaluate
+    assert found["bytes"] == sum(file.stat().st_size for file in model.iterdir())
+    assert "model (trained before)" in page.read_text()
+    code, out, err = call("compare", table, *flags, "--with", model)
+    assert (code, out) == (2, "")
+    assert "may have learnt from any row" in err
+    code, out, err = call("compare", table, "--test", table, *flags, "--with", pair_model)
+    assert (code, out) == (2, "")
+    assert "which two columns are the pair of texts?" in err
 
 
 def test_pages_that_cannot_be_written_are_said_first(refused, model, table, tmp_path):

@@ -52,3 +52,13 @@ def test_other_errors_stay_what_they_are():
     with pytest.raises(Exception, match="invalid feed") as found:
         session.run({}, "y")
     assert not isinstance(found.value, MemoryError)
+
+
+def test_the_table_of_words_is_not_copied():
+    graph, table = Graph("words"), np.arange(6, dtype=np.float32).reshape(3, 2)
+    rows = graph.op("Gather", graph.weight("words.weight", table), graph.input("ids", "int32", "n"))
+    graph.output("y", rows, "float32", "n", 2)
+    session, ids = Session(graph), np.array([2], np.int32)
+    assert session.run({"ids": ids}, "y")[0].tolist() == [[4, 5]]
+    table[2] = 7, 8
+    assert session.run({"ids": ids}, "y")[0].tolist() == [[7, 8]]

@@ -26,6 +26,7 @@ from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.tables.columns import Columns, choose_columns
+from limelight.tables.formats import file_of
 from limelight.tables.rows import Row, TableRows, chunks
 from limelight.tables.table import column_names, open_table
 from limelight.text.coerce import as_classes
@@ -57,6 +58,25 @@ def write_parquet(path: Path) -> Path:
     return path
 
 
+def write_json(path: Path) -> Path:
+    path.write_text(
+        json.dumps([{"stars": s, "text": t} for s, t in zip(STARS, TEXTS, strict=True)], indent=1)
+    )
+    return path
+
+
+def write_excel(path: Path, sheets: dict[str, list[tuple[Any, ...]]] | None = None) -> Path:
+    """A book; a path with a sheet is as it would be given."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.remove(book.active)
+    for name, rows in (sheets or {"Reviews": [("stars", "text"), *zip(STARS, TEXTS, strict=True)]}).items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(file_of(path))
+    return path
+
+
 @pytest.mark.parametrize(
     ("name", "write", "label"),
     [
@@ -64,7 +84,10 @@ def write_parquet(path: Path) -> Path:
         ("a.tsv", lambda path: write_csv(path, delimiter="\t"), str),
         ("a.jsonl", write_jsonl, int),
         ("a.ndjson", write_jsonl, int),
+        ("a.json", write_json, int),
         ("a.parquet", write_parquet, int),
+        ("a.xlsx", write_excel, int),
+        ("a.xlsx#Reviews", write_excel, int),
     ],
 )
 def test_every_format_gives_the_same_rows(
@@ -221,17 +244,11 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
         ("a.csv", b"sep=;\n", "no-rows", "is empty; its first line must name the columns"),
         (
             "a.csv",
-            b"text,stars\nGood,5\nBad \xff,1\n",
+            b"text,stars\nGood,5\nBad \x81,1\n",
             "not-utf8",
             "line 3: the byte at offset 22 is not UTF-8",
         ),
-        ("a.csv", b"text,stars\nGood,5\nBad,1\xc3", "not-utf8", "line 3: the byte at offset 23 is not UTF-8"),
-        (
-            "a.csv",
-            "text,stars\nGood,5\n".encode("utf-16"),
-            "not-utf8",
-            "line 1: the byte at offset 0 is not UTF-8",
-        ),
+        ("a.csv", b"text,stars\nGood,5\nBad,1\x81", "not-utf8", "line 3: the byte at offset 23 is not UTF-8"),
         ("a.jsonl", b"", "no-rows", "is empty; every line must be a JSON object"),
         ("a.jsonl", b" \n", "no-rows", "is empty"),
         (
@@ -268,7 +285,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
         ),
         (
             "a.jsonl",
-            b'{"text": "Go\xffod", "stars": 5}\n',
+            b'{"text": "Go\x81od", "stars": 5}\n',
             "not-utf8",
             "line 1: the byte at offset 12 is not UTF-8",
         ),
@@ -281,7 +298,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
             "a.md",
             b"text,stars\nGood,5\n",
             "table-format",
-            "its name must end in .csv, .tsv, .jsonl, .parquet or .txt",
+            "its name must end in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .txt",
         ),
         ("a.parquet.gz", b"", "table-format", "its name must end in"),
         ("a", b"", "table-format", "its name must end in"),
@@ -338,15 +355,21 @@ def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
         list(TableRows(path, COLUMNS))
 
 
-@pytest.mark.parametrize(("library", "name"), [("pyarrow", "a.parquet"), ("zstandard", "a.csv.zst")])
+@pytest.mark.parametrize(
+    ("library", "name", "extra"),
+    [
+        ("pyarrow", "a.parquet", "tables"), ("zstandard", "a.csv.zst", "tables"),
+        ("openpyxl", "a.xlsx", "excel"),
+    ],
+)  # fmt: skip
 def test_a_library_that_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str, extra: str
 ) -> None:
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, library, None)
     with refuses("needs-extra") as error:
         column_names(tmp_path / name)
-    assert f"{name} needs {library}: pip install '.[tables]'" in str(error.value)
+    assert f"{name} needs {library}: pip install '.[{extra}]'" in str(error.value)
 
 
 def test_skipping_counts(tmp_path: Path) -> None:

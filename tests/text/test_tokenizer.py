@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.rules import ascii_rules
+from limelight.text.splitting import Pieces
 from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer, has_joined_characters
 from refusing import refuses
 
@@ -231,6 +233,12 @@ def test_special_names_in_a_text_are_ordinary_words(lowercase: bool) -> None:
     assert PAD not in ids
     assert UNKNOWN not in ids
     assert trained.split("<pad>") == ["<", "pad", ">"]
+
+
+def test_emoji_that_are_known_are_read_as_themselves() -> None:
+    known = Tokenizer.from_words(["good", "!!", "😂", "❤️", "👍🏽"])
+    found, expected = known.encode(["good😂!! ❤️👍🏽🙈"])[0], ("good", "😂", "!!", "❤️", "👍🏽")
+    assert found.tolist() == [*(known.ids[each] for each in expected), UNKNOWN]
 
 
 def test_training_is_by_frequency_then_alphabet() -> None:
@@ -452,6 +460,44 @@ def test_python_splits_ascii_as_tokenizers_does(pieces: list[str]) -> None:
     text = "".join(pieces).encode("ascii", "ignore").decode()
     for tokenizer, read in ((TINY, text.lower()), (CASED, text)):
         assert ascii_rules().findall(read) == tokenizer.split(read)
+
+
+NEIGHBOURS = """
+I. W. The the was é. É. 2 1/2 ١ 1/2² (020) 555 1234-567 no. No. Fig. x-no. 5 5. 1,5 5) ½ <b class= x> <3
+c'monx. 'emb. don't gonna… café! “so” O’Neil’s n’t l’été « »; A&B http://x.y/é :) Dr. U.S. a.é 👍🏽
+x\u0301. \u200d. e\u00ad. 汤2 2汤 ｶﾀ ไทย. <unk> İ ẞ
+"""
+SPACES = ("", " ", " ", "  ", "\n", "\r\n", "\u00a0", "\u3000", "\u2028", "\x85", "\x1c", "\u200b")
+
+
+@examples(200)
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(
+                st.sampled_from([*NEIGHBOURS.split(), *GLUED]),
+                st.text(st.sampled_from("aInoé’'.,-)(1٣2/<> ³½"), max_size=6),
+                st.text(max_size=4),
+            ),
+            st.sampled_from(SPACES),
+        ),
+        max_size=8,
+    )
+)
+def test_pieces_between_spaces_have_the_words_of_the_whole_text(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(chain.from_iterable(pieces))
+    for lowercase, split_characters in ((True, True), (False, True), (True, False)):
+        found = Pieces(lowercase, split_characters)
+        assert found.split(text) == found.split_whole(text)
+
+
+def test_pieces_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limelight.text.splitting.MAX_PIECES", 3)
+    pieces = Pieces(True, True)
+    assert pieces.split("Très bon café, 2 nuits") == ["très", "bon", "café", ",", "2", "nuits"]
+    assert dict(pieces) == {"2": [], "nuits": ["nuits"]}
+    pieces.split("é" * 40 + " 3 b c d e f")  # a long piece is not
+    assert set(pieces) == {"e", "f"}
 
 
 def test_many_texts_are_encoded_in_order() -> None:

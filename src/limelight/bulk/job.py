@@ -28,6 +28,7 @@ from ..storage.files import atomic_file, check_writable, remove_leftovers
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
+from ..tables.encoding import stated_encoding
 from ..text.parallel import count_cores
 from .pieces import Piece, cut, is_remote, list_files, names_of
 from .predictor import Predictor
@@ -68,7 +69,8 @@ def run(
     columns = predictor.columns_of(names_of(files[0]), files[0].name)
     predictor = copy.copy(predictor)
     predictor.text, predictor.text2 = columns.text, columns.text2
-    settings = predictor.settings
+    encoding = stated_encoding()
+    settings = predictor.settings | ({"encoding": encoding} if encoding else {})
     check_writable(folder)
     with tidy_os_errors(f"cannot write {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def run(
         pieces = cut(files, settings)
         check_strays(folder, pieces)
         remove_leftovers(folder)
-        worker = Worker(predictor, folder.resolve(), on_bad == "skip")
+        worker = Worker(predictor, folder.resolve(), on_bad == "skip", encoding)
         do: Callable[[Sequence[Piece]], Iterable[Done]] = partial(map, worker)
         if engine == "ray":
             from .ray_engine import run_on_ray

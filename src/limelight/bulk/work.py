@@ -17,6 +17,7 @@ from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular
 from ..tables.cells import KeptColumns
 from ..tables.columns import check_column
+from ..tables.encoding import text_encoding
 from ..tables.formats import BadRowError, max_row
 from ..tables.rows import check_text
 from ..tables.table import open_table
@@ -45,9 +46,14 @@ class Worker:
     predictor: Predictor  # that knows its columns
     folder: Path
     skip_bad: bool = False
+    encoding: str | None = None  # of text tables; another machine does not have our environment
 
     def __call__(self, piece: Piece) -> Done:
         """Write the output file of a piece. Done twice, it is the same file."""
+        with text_encoding(self.encoding):
+            return self._do(piece)
+
+    def _do(self, piece: Piece) -> Done:
         from pyarrow.parquet import ParquetWriter
 
         texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]

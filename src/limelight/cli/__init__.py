@@ -11,6 +11,7 @@ pipe has gone, as for other tools.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -33,6 +34,7 @@ def start() -> NoReturn:
 
     >>> start()  # doctest: +SKIP
     """
+    gc.set_threshold(20_000)  # imports and a vocabulary make many objects, all of which stay
     interrupted = False
 
     def once(*_: Any) -> None:
@@ -85,10 +87,12 @@ def _run_and_report(argv: list[str]) -> int:
 
 
 def _run(argv: list[str]) -> int:
+    from ..tables.encoding import text_encoding
     from ._parser import parser_for
 
     args = parser_for(argv).parse_args(argv)
-    with warnings.catch_warnings(), require_output(args):
+    encoding = text_encoding(getattr(args, "encoding", None))
+    with warnings.catch_warnings(), require_output(args), encoding:
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         code: int = args.run(args) or 0
     print(end="", flush=True)  # a closed pipe is noticed here, not at exit

@@ -85,26 +85,34 @@ class HelpAll(argparse.Action):
         parser.exit()
 
 
-def commands() -> dict[str, ModuleType]:
-    """Every command by name."""
-    return {name: import_module(f"{__package__}.{name}") for name in COMMANDS}
+def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
+    """Commands by name."""
+    return {name: import_module(f"{__package__}.{name}") for name in names}
 
 
-def parser_for(argv: Sequence[str] = ()) -> Parser:
-    """The parser; `--help` shows the values of the preset named in `argv`."""
+def parser_for(argv: Sequence[str] | None = None) -> Parser:
+    """The parser of all commands, or of no more than it takes to parse `argv`.
+
+    If that names a command, the parser has no other; if not, none of them has flags. `--help` shows the
+    values of the preset named in `argv`.
+    """
+    named = next((each for each in argv or () if not each.startswith("-")), "")
+    asked = [named] if named in COMMANDS else []
     parser = Parser(
         prog="limelight", description="Train sentence embeddings that show what they read.", epilog=EPILOG
     )
     parser.add_argument("--version", action="version", version=f"limelight {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module in commands().items():
+    for name, module in commands(asked or COMMANDS).items():
         command = subparsers.add_parser(
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
         default = getattr(module, "PRESET", DEFAULT_PRESET)
-        command.set_defaults(run=module.run, preset_default=default, preset_shown=_preset_in(argv) or default)
-        module.arguments(command)
+        shown = _preset_in(argv or ()) or default
+        command.set_defaults(run=module.run, preset_default=default, preset_shown=shown)
+        if asked or argv is None:
+            module.arguments(command)
     return parser
 
 

@@ -42,6 +42,9 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
     "--label": ("COL", "label column; detected if its name is unambiguous"),
     "--text2": ("COL", "column of the second text, for pairs"),
     "--skip-bad": ("", "skip rows without text or label"),
+    "--encoding": (
+        "NAME", "encoding of text tables, such as cp1252 (default: UTF-8, or a guess, with a warning)",
+    ),
     "--json": ("", "print one JSON object, for scripts"),
     "--overwrite": ("", "replace existing output"),
     "--device": (
@@ -64,8 +67,8 @@ TRAIN_DEVICE = (
 
 
 def add_shared(group: Any, *names: str) -> None:
-    """Flags that several commands have."""
-    for name in names:
+    """Flags that several commands have. One that reads a table also has an encoding."""
+    for name in (*names, "--encoding") if "--text" in names else names:
         add_flag(group, name, *FLAGS[name])
 
 
@@ -293,25 +296,25 @@ def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
 
 def standard_input(what: str, instead: str) -> Iterator[str]:
     """The lines of standard input, each a text or a query."""
+    from ..tables.encoding import stated_encoding
     from ..tables.formats import BoundedLines
 
     if sys.stdin is None:
         raise LimelightError(f"standard input is closed; give a {instead}", code="stream-closed")
     if sys.stdin.isatty():
         print(f"one {what} per line; end with Ctrl-D", file=sys.stderr)
-    return _decoded(BoundedLines(sys.stdin.buffer, "standard input"))
+    return _decoded(BoundedLines(sys.stdin.buffer, "standard input"), stated_encoding())
 
 
-def _decoded(lines: BoundedLines[bytes]) -> Iterator[str]:
+def _decoded(lines: BoundedLines[bytes], encoding: str | None) -> Iterator[str]:
     lines.start_row()
     for number, line in enumerate(lines, 1):
         lines.start_row()
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise LimelightError(
-                f"standard input, line {number}: not UTF-8; convert it first", code="not-utf8"
-            ) from None
+            text = line.decode(encoding or ("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeError:
+            wrong = f"standard input, line {number}: not {encoding or 'UTF-8'}"
+            raise LimelightError(f"{wrong}; name its encoding with --encoding", code="not-utf8") from None
         yield text.rstrip("\r\n")
 
 

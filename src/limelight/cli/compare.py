@@ -15,6 +15,7 @@ from ._shared import (
     add_shared,
     check_least,
     check_out,
+    data_from,
     encode,
     on_terminal,
     print_result,
@@ -35,12 +36,15 @@ Train the paper's model, its two baselines, and TF-IDF with logistic regression,
 instead, on your own data: accuracy (mean and spread over several seeds), training time, and size on disk.
 
   limelight compare reviews.csv --text text --label stars --test test.csv --seeds 3
-  limelight compare reviews.csv --out comparison.html"""
+  limelight compare reviews.csv --out comparison.html
+  limelight compare reviews.csv --test test.csv --with model      and a model that you have trained"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "training table, or an encoded data set", nargs="+")
     add_flag(parser, "--seeds", "N", "number of seeds for each model", 3)
+    trained = "a trained model to measure beside them, on --test or --dev; may be repeated"
+    add_flag(parser, "--with", "MODEL", trained, action="append", dest="trained")
     add_flag(parser, "--out", "FILE", "also write the comparison as an HTML page")
     add_shared(parser, "--overwrite")
     add_flag(parser, *TRAIN_DEVICE)
@@ -54,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     from ..config.effects import warn_ignored
     from ..explain.pages import compare_page
     from ..training import need_torch
-    from ..training.compare import compare, compare_tf_idf
+    from ..training.compare import compare, compare_tf_idf, compare_trained
     from ..training.train_job import recipe_for
 
     need_torch()
@@ -68,6 +72,11 @@ def run(args: argparse.Namespace) -> None:
         _warn_unused(recipe, given_options(args), dataset)
         if args.preset:
             warn_ignored(asked, recipe)
+        data = data_from(args)  # a model that does not fit is an error before the long work
+        trained = [
+            compare_trained(each, data["tables"], data["columns"], data["on_bad"])
+            for each in args.trained or ()
+        ]
         sizes: dict[str, int] = {}
 
         def keep(name: str, fitted: Any) -> None:
@@ -79,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
         )  # fmt: skip
         for one in contestants:
             one.bytes = sizes[one.embedding]
-        contestants.append(compare_tf_idf(dataset, recipe))
+        contestants += [compare_tf_idf(dataset, recipe), *trained]
         if args.out:
             rows = {name: len(split) for name, split in dataset.splits.items()}
             save_page(args, compare_page(contestants, rows, Path(args.data[0]).name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError
 from ._parser import add_flag, add_section, conflict
-from ._shared import add_run, on_bad, print_result, print_resume, run_job
+from ._shared import add_run, add_shared, on_bad, print_result, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob
@@ -39,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     vectors = "GloVe or word2vec file to start the words from, for a teacher that is a .npy file"
     add_flag(parser, "--word-vectors", "FILE", vectors)
     add_flag(parser, "--skip-bad", "", "skip rows that cannot be used")
+    add_shared(parser, "--encoding")
     add_run(parser)
     add_section(parser, "reader options", "Defaults are in [brackets].", ReaderRecipe(), hide=True)
 

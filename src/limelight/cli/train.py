@@ -30,9 +30,9 @@ MIN_RATINGS, MAX_RATINGS = 4, 11  # different labels: 1 to 5 stars, 0 to 10 poin
 HELP = "train a model on a table of labelled text"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
-Train a model on tables of labelled text (csv, tsv, jsonl, parquet; also .gz, .xz, .bz2, .zst) or on a folder
-written by 'limelight encode', and save the best epoch's model as a folder. Most tables need only --text,
---label and --out. The options below change parts of a preset; --help-all lists every one.
+Train a model on tables of labelled text (csv, tsv, jsonl, json, parquet, xlsx; also .gz, .xz, .bz2, .zst)
+or on a folder written by 'limelight encode', and save the best epoch's model as a folder. Most tables need
+only --text, --label and --out. The options below change parts of a preset; --help-all lists every one.
 
   limelight train reviews.csv --text text --label stars --out model
   limelight train more.csv --start model --out model-2      go on with a trained model
@@ -48,6 +48,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     old = "with --start MODEL, its development table: measures what the model forgets"
     add_flag(parser, "--old-dev", "FILE", old, action="append")
+    rehearse = (
+        "keep N texts of each class in DIR.rehearsal.jsonl, which a later --start DIR learns from too: "
+        "without it, new classes displace old ones. Off by default, because the file holds your texts"
+    )
+    add_flag(parser, "--rehearse", "N", rehearse)
     lists = (
         "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps; 8: find up to 8"
     )
@@ -83,7 +88,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset or args.old_dev or args.aspects
-        other = other or args.aspect_labels
+        other = other or args.aspect_labels or args.rehearse is not None
         if other or given_options(args) or given_data(args):
             raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
@@ -96,6 +101,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects,
+        rehearse=args.rehearse or 0,
         aspect_labels=parse_aspect_labels(args.aspect_labels) if args.aspect_labels else {}, **data,
     )  # fmt: skip
     if job.encoded:

@@ -141,9 +141,15 @@ def as_stored(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def without_special(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A reader's weights with zeros for padding and for the one word of a text without words."""
-    table = weights["words.weight"].copy()
-    table[: UNKNOWN + 1] = 0
+    """A reader's weights with zeros for padding and for the one word of a text without words.
+
+    >>> without_special({"words.weight": np.ones((3, 1))})["words.weight"].tolist()
+    [[0.0], [0.0], [1.0]]
+    """
+    table = weights["words.weight"]
+    if table[: UNKNOWN + 1].any():  # not in a folder, and a copy takes as long as reading it
+        table = table.copy()
+        table[: UNKNOWN + 1] = 0
     return {**weights, "words.weight": table}
 
 

@@ -21,6 +21,8 @@ from ..network.onnx.graph import Graph, Location
 
 # Held while sessions and thread pools are started: threads share one, and a fork waits until it is complete.
 start_lock = threading.Lock()
+# Weights of which a text needs a few rows are given with every call, in place: a session would copy them.
+TABLES = "words."
 T = TypeVar("T")
 # What the errors of ONNX Runtime say where memory, or a thread for want of it, cannot be had.
 _NO_MEMORY = re.compile("Failed to allocate memory|bad.?alloc|PosixThread|Cannot allocate memory")
@@ -86,6 +88,7 @@ class Session:
 
     def __init__(self, graph: Graph, threads: int = 1) -> None:
         self._graph, self._threads = graph, threads  # kept: the session reads its weights in place
+        self._tables = {name: array for name, array in graph.weights.items() if name.startswith(TABLES)}
         self._session: onnxruntime.InferenceSession | None = self._start()
         if threads > 1:
             _multithreaded.add(self)
@@ -95,11 +98,11 @@ class Session:
         options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4  # errors are raised; it need not log them too
-        tensors = self._graph.weights
+        tensors = {name: a for name, a in self._graph.weights.items() if name not in self._tables}
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in tensors.values()]
         options.add_external_initializers(list(tensors), values)
         locations = {name: Location("memory", 0, array.nbytes) for name, array in tensors.items()}
-        content = self._graph.to_bytes(locations)
+        content = self._graph.to_bytes(locations, self._tables)
         with _memory_errors():
             return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
@@ -107,7 +110,7 @@ class Session:
         """Compute the named outputs."""
         session = self._session or self._restart()
         with _calls, _memory_errors():
-            values: list[np.ndarray] = session.run(list(outputs), feed)
+            values: list[np.ndarray] = session.run(list(outputs), {**feed, **self._tables})
         return values
 
     def _restart(self) -> onnxruntime.InferenceSession:

@@ -15,7 +15,7 @@ from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
 from ..storage.open_files import open_regular
 from ..tables.columns import choose_columns
-from ..tables.formats import BadRowError
+from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
 from ..tables.table import column_names, read_values
 from ..text.sentences import passage_spans, sentence_spans
@@ -40,11 +40,11 @@ class Corpus:
         self._texts: list[Any] | None = None
         if isinstance(given, str | os.PathLike):
             self.path = Path(given)
-            check_file(self.path)
+            check_file(file_of(self.path))
             self.name, self._where = self.path.name, str(given)
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
-            with tidy_os_errors(f"cannot read {self.path}"), open_regular(self.path) as file:
+            with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         else:
             self._texts = list(given)
@@ -111,5 +111,5 @@ class Corpus:
 
     def _stat(self) -> tuple[int, int]:
         with tidy_os_errors(f"cannot read {self.path}"):
-            found = os.stat(self.path)
+            found = os.stat(file_of(self.path))
         return found.st_size, found.st_mtime_ns

@@ -12,9 +12,10 @@ from ..errors import LimelightError, bad_value
 from ..storage.compression import COMPRESSIONS
 
 FORMATS = {
-    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-    ".txt": "lines",
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".parquet": "parquet", ".xlsx": "excel", ".txt": "lines",
 }  # fmt: skip
+_COMPRESSED_ALREADY = ("parquet", "excel")
 
 
 class BadRowError(Exception):
@@ -27,16 +28,31 @@ def table_format(path: Path) -> str:
     >>> table_format(Path("reviews.csv.gz"))
     'csv'
     """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+    suffixes = [suffix.lower() for suffix in file_of(path).suffixes]
     compressed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     found = FORMATS.get(suffixes[-1] if suffixes else "")
-    if found is None or (compressed and found == "parquet"):
+    if found is None or (compressed and found in _COMPRESSED_ALREADY):
         raise LimelightError(
-            f"{path} is not a table; its name must end in .csv, .tsv, .jsonl, .parquet or .txt "
-            f"(all but parquet also with {', '.join(COMPRESSIONS)} after it)",
+            f"{path} is not a table; its name must end in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .txt "
+            f"(all but parquet and xlsx also with {', '.join(COMPRESSIONS)} after it)",
             code="table-format",
         )
     return found
+
+
+def split_sheet(path: Path) -> tuple[Path, str]:
+    """The file and the sheet that a path names; without one, "".
+
+    >>> split_sheet(Path("book.xlsx#May"))
+    (PosixPath('book.xlsx'), 'May')
+    """
+    found = re.fullmatch(r"(.+\.xlsx)#(.+)", path.name, re.IGNORECASE)
+    return (path.with_name(found[1]), found[2]) if found else (path, "")
+
+
+def file_of(path: Path) -> Path:
+    """The file that a path names, without the sheet in it."""
+    return split_sheet(path)[0]
 
 
 def max_row() -> int:

@@ -1,4 +1,4 @@
-"""A table that is opened once: csv, tsv, jsonl, parquet or lines of text, compressed or not.
+"""A table that is opened once: csv, tsv, jsonl, json, parquet, xlsx or lines of text, compressed or not.
 
 `open_table` reads the names of the columns; `Table.rows` gives the rows, from the start at each call. One
 pass at a time: they share the open file.
@@ -12,21 +12,27 @@ import io
 import itertools
 import json
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..storage.compression import check_file, decompress, tidy_reading
+from .abstract import Table, Values
 from .cells import ArrowBlock, ArrowRow, KeptColumns, find_type
-from .formats import BadRowError, BoundedLines, join_names, max_row, shorten, table_format
+from .encoding import HEAD as HEAD_BYTES
+from .encoding import UTF8, guess_encoding, stated_encoding
+from .excel import ExcelTable
+from .formats import BadRowError, BoundedLines, file_of, join_names, max_row, shorten, table_format
+
+__all__ = ["Table", "Values", "column_names", "open_parquet", "open_table", "read_values"]
 
 LINE = "text"  # the one column of a file of lines
 HEAD = 100  # JSON rows whose keys are the names of the columns
-
-Values = Sequence[Any] | BadRowError
+MAX_ARRAY = 2**28  # characters of a JSON array, which is held in memory
+TODO = "save the file as UTF-8, or name its encoding with --encoding"
 
 
 def open_table(path: str | Path) -> Table:
@@ -40,10 +46,12 @@ def open_table(path: str | Path) -> Table:
     (['stars', 'text'], [['Good soup.']])
     """
     path = Path(path)
-    check_file(path)
+    check_file(file_of(path))
     others: dict[str, Callable[[Path], Table]] = {
         "parquet": _ParquetTable,
         "jsonl": _JsonTable,
+        "json": _JsonArrayTable,
+        "excel": ExcelTable,
         "lines": _LinesTable,
     }
     return others.get(table_format(path), _CsvTable)(path)
@@ -61,37 +69,6 @@ def read_values(path: Path, wanted: Sequence[str | None], keep: bool = False) ->
         yield from table.rows(wanted, keep)
 
 
-class Table(ABC):
-    """An open table: its path, the names of its columns, and its rows."""
-
-    names: list[str]
-    _file: Any
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    @abstractmethod
-    def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
-        """Yield the `wanted` columns of every row (None for None), or what is wrong with the row.
-
-        With `keep`, all cells of the row follow, for `cells.list_cells`.
-        """
-
-    def columns(self) -> KeptColumns:
-        """All columns. A jsonl table is read to its end: any row may have another key."""
-        return KeptColumns(self.names, ["text"] * len(self.names), str(self.path))
-
-
 class _TextTable(Table):
     """A table of lines."""
 
@@ -100,6 +77,7 @@ class _TextTable(Table):
         with tidy_reading(path):
             self._file = open(path, "rb")  # noqa: SIM115
         try:
+            self._encoding = self._find_encoding()
             self.names = self._head()
         except BaseException:
             self.close()
@@ -108,6 +86,16 @@ class _TextTable(Table):
     @abstractmethod
     def _head(self) -> list[str]:
         """The names of the columns."""
+
+    def _find_encoding(self) -> str:
+        """The encoding that was asked for, or UTF-8, or another that is guessed, which is said."""
+        if stated := stated_encoding():
+            return stated
+        with self._bytes() as file:
+            guessed = guess_encoding(file.read(HEAD_BYTES))
+        if guessed:
+            warn(f"{self.path} is not UTF-8 but, as it seems, {guessed}; if not, name it with --encoding")
+        return guessed or UTF8
 
     @contextmanager
     def _bytes(self) -> Iterator[IO[bytes]]:
@@ -121,14 +109,17 @@ class _TextTable(Table):
     def _text(self) -> Iterator[IO[str]]:
         try:
             with self._bytes() as file:
-                text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+                text = io.TextIOWrapper(file, encoding=self._encoding, newline="")
                 try:
                     yield text
                 finally:  # left alone, it would close the file; which may be closed already
                     with suppress(ValueError):
                         text.detach()
-        except UnicodeDecodeError:
-            raise LimelightError(self._where_not_utf8(), code="not-utf8") from None
+        except UnicodeError as error:  # UTF-16 without its byte order mark is not a UnicodeDecodeError
+            if self._encoding == UTF8:
+                raise LimelightError(self._where_not_utf8(), code="not-utf8") from None
+            wrong = f"{self.path} is not {self._encoding} ({getattr(error, 'reason', error)})"
+            raise LimelightError(f"{wrong}; name its encoding with --encoding", code="not-encoding") from None
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, each of them a row, and its number."""
@@ -152,9 +143,9 @@ class _TextTable(Table):
                 except UnicodeDecodeError as error:
                     line += error.object[: error.start].count(b"\n")
                     where = f"{self.path}, line {line}: the byte at offset {offset - held + error.start}"
-                    return f"{where} is not UTF-8; save the file as UTF-8"
+                    return f"{where} is not UTF-8; {TODO}"
                 offset += len(block)
-        return f"{self.path} is not UTF-8; save the file as UTF-8"
+        return f"{self.path} is not UTF-8; {TODO}"
 
 
 class _CsvTable(_TextTable):
@@ -278,6 +269,37 @@ class _JsonTable(_TextTable):
             if not isinstance(row, (dict, BadRowError)):
                 row = BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
             yield row
+
+
+class _JsonArrayTable(_JsonTable):
+    """A JSON array of objects; or, as many tools write under this name, an object on every line."""
+
+    _held: list[dict[str, Any] | BadRowError] | None = None
+
+    def _objects(self) -> Iterator[dict[str, Any] | BadRowError]:
+        if self._held is None:
+            with self._text() as file:
+                start = file.read(1)
+                while start.isspace():
+                    start = file.read(1)
+                if start != "[":
+                    yield from super()._objects()
+                    return
+                self._held = self._parse(start + file.read(MAX_ARRAY))
+        yield from self._held
+
+    def _parse(self, text: str) -> list[dict[str, Any] | BadRowError]:
+        if len(text) > MAX_ARRAY:
+            wrong = f"{self.path} is a JSON array of more than {MAX_ARRAY:,} characters"
+            raise LimelightError(f"{wrong}; save it as .jsonl, an object on each line", code="file-too-large")
+        try:
+            rows = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise LimelightError(f"{self.path} is not JSON ({error})", code="table-format") from None
+        return [
+            row if isinstance(row, dict) else BadRowError(f"{shorten(repr(row))} is not a JSON object")
+            for row in rows
+        ]
 
 
 class _ParquetTable(Table):

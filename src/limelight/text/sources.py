@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..tables.columns import Columns
-from ..tables.formats import BadRowError
+from ..tables.formats import BadRowError, file_of
 from ..tables.rows import Row, TableRows, check_text
 from ..tables.table import Table, open_table
 from .coerce import as_list, as_weights
@@ -102,7 +102,7 @@ class TableSource:
             self.table.close()
 
     def _check_unchanged(self, path: Path) -> None:
-        now = path.stat()
+        now = file_of(path).stat()
         if self._seen.setdefault(path, (now.st_size, now.st_mtime_ns)) != (now.st_size, now.st_mtime_ns):
             raise LimelightError(
                 f"{path} changed while it was being read; run this again", code="file-changed"

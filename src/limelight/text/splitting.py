@@ -11,9 +11,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from .rules import CHARACTERS, WORD, ascii_rules
+from .rules import CHARACTERS, NUMBER_ABBREVIATIONS, WORD, ascii_rules
 
 if TYPE_CHECKING:
     import tokenizers
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 NO_WORD = ""  # stands for the words of a text that has none
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_PIECES, LONGEST_PIECE = 2**16, 32  # remembered, some ten megabytes; characters of one
+_CONTROL_SPACE = re.compile("[\x1c-\x1f]")  # space for str.split, but not for the rules
+# A number after one of these may be one word with it, or decide whether its full stop belongs to it.
+_BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split())})\.)\Z", re.IGNORECASE)
 _MARK = re.compile("[!-/:-@\\[-`{-~\u2010-\u2027]")  # of ASCII; typographic hyphens, dashes and quotes
 
 
@@ -86,14 +91,83 @@ def word_splitter(lowercase: bool, split_characters: bool) -> Callable[[str], li
     >>> word_splitter(True, True)("I don't!")
     ['i', 'do', "n't", '!']
     """
-    find = ascii_rules().findall
+    find, pieces = ascii_rules().findall, Pieces(lowercase, split_characters)
 
     def split(text: str) -> list[str]:
         if text.isascii():
             return find(text.lower() if lowercase else text)
-        return _split_unicode(encodable(text), lowercase, split_characters)
+        return pieces.split(text)
 
     return split
+
+
+class Pieces(dict[str, list[str]]):
+    """The words of pieces of text between spaces, remembered: `tokenizers` takes longer than to look them up.
+
+    Most texts are the sum of their pieces. A piece whose words may depend on what is around it has the entry
+    []: the rules see such a text whole.
+
+    >>> pieces = Pieces(True, True)
+    >>> pieces.split("Très bon café!"), pieces["café!"]
+    (['très', 'bon', 'café', '!'], ['café', '!'])
+    """
+
+    def __init__(self, lowercase: bool, split_characters: bool) -> None:
+        self._lowercase, self._split_characters = lowercase, split_characters
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text."""
+        if has_spaces(text):
+            pieces = text.split()
+            found = list(map(self.__getitem__, pieces))
+            if all(found) or self._add_numbers(pieces, found):
+                return list(chain.from_iterable(found))
+        return self.split_whole(text)
+
+    def split_whole(self, text: str) -> list[str]:
+        """The words of a text by the rules alone."""
+        if text.isascii():
+            return ascii_rules().findall(text.lower() if self._lowercase else text)
+        return _split_unicode(encodable(text), self._lowercase, self._split_characters)
+
+    def __missing__(self, piece: str) -> list[str]:
+        words = self.split_whole(piece)
+        if piece[0].isnumeric() or _is_open(piece, words):
+            words = []
+        if len(piece) <= LONGEST_PIECE:
+            if len(self) >= MAX_PIECES:
+                self.clear()
+            self[piece] = words
+        return words
+
+    def _add_numbers(self, pieces: list[str], found: list[list[str]]) -> bool:
+        """Fill in the numbers; False if one may belong to the piece before, or another piece is open."""
+        for k in [k for k, words in enumerate(found) if not words]:
+            found[k] = self.split_whole(pieces[k])
+            after_other = k > 0 and _BEFORE_NUMBER.search(pieces[k - 1])
+            if after_other or not pieces[k][0].isnumeric() or _is_open(pieces[k], found[k]):
+                return False
+        return True
+
+
+def has_spaces(text: str) -> bool:
+    """Whether a text has pieces between spaces that will occur again, unlike Chinese.
+
+    >>> has_spaces("très bon"), has_spaces("这家酒店的早餐非常好，房间也很干净")
+    (True, False)
+    """
+    if len(text) > 16 * (1 + text.count(" ")):
+        return False
+    return text.isprintable() or not _CONTROL_SPACE.search(text)
+
+
+def _is_open(piece: str, words: list[str]) -> bool:
+    """Whether the words of a piece may depend on what follows it.
+
+    A tag may have spaces inside, and the full stop of an initial depends on the next word. Of the other rules
+    only those of numbers look beyond a space ("2 1/2", "no. 5").
+    """
+    return "<" in piece or (words[-1:] != [] and len(words[-1]) == 2 and words[-1][1] == ".")
 
 
 def _split_unicode(text: str, lowercase: bool, split_characters: bool) -> list[str]:

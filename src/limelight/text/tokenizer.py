@@ -20,7 +20,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,15 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
 from .rules import CHARACTERS, ascii_rules
-from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, is_forbidden, word_splitter
+from .splitting import (
+    LONE_SURROGATE,
+    UNKNOWN_WORD,
+    build_tokenizer,
+    encodable,
+    has_spaces,
+    is_forbidden,
+    word_splitter,
+)
 
 PAD = 0
 UNKNOWN = 1
@@ -60,7 +68,9 @@ class Tokenizer:
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
         self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
-        self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+        self.vocabulary: tuple[str, ...] = tuple(
+            ids if _are_in_order(ids) else sorted(ids, key=ids.__getitem__)
+        )
         self._built: tokenizers.Tokenizer | None = None
         self._json = ""
         self.forbidden: frozenset[str] = frozenset()
@@ -241,17 +251,18 @@ class Tokenizer:
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text; `tokenizers` splits those that are not ASCII."""
-        others = [text for text in texts if not text.isascii()]
+        """Ids of each text; `tokenizers` splits those of scripts without spaces."""
+        others = [text for text in texts if not text.isascii() and (self.forbidden or not has_spaces(text))]
         if self.forbidden:
             ids = {text: self._located(text)[0] for text in others}
         else:
             found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
             ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        get = self._ids.get
+        get, split = self._ids.get, word_splitter(self.lowercase, self.split_characters)
         for text in texts:
             if text not in ids:
-                ids[text] = [get(word, UNKNOWN) for word in self._split_ascii(text)]
+                words = self._split_ascii(text) if self.forbidden else split(text)
+                ids[text] = [get(word, UNKNOWN) for word in words]
         return [ids[text] or [UNKNOWN] for text in texts]
 
     def _split_ascii(self, text: str) -> list[str]:
@@ -298,7 +309,7 @@ def has_joined_characters(words: Iterable[str]) -> bool:
     (False, True)
     """
     cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
-    return any(not word.isascii() and len(cut(word)) > 1 for word in words)
+    return any(len(cut(word)) > 1 for word in filterfalse(str.isascii, words))
 
 
 def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
@@ -328,7 +339,7 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
 
 
 def _check_words(ids: dict[str, int]) -> None:
-    if any(map(LONE_SURROGATE.search, ids)):
+    if LONE_SURROGATE.search("".join(ids)):
         raise _damaged("a word of its vocabulary is not text")
 
 
@@ -337,9 +348,12 @@ def _damaged(what: str) -> LimelightError:
 
 
 def _are_ids(ids: dict[str, Any]) -> bool:
-    numbers = list(ids.values())
     special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
-    return special and all(type(n) is int for n in numbers) and sorted(numbers) == list(range(len(ids)))
+    return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
+
+
+def _are_in_order(ids: dict[str, int]) -> bool:
+    return list(ids.values()) == list(range(len(ids)))
 
 
 @cache

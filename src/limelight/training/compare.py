@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import matrix_shape, shapes
 from ..runtime.metrics import BASELINES
+from ..runtime.model import Model
+from ..runtime.predictions import predict_labelled
+from ..tables.columns import choose_columns
 from ..text.dataset import Dataset
 from .outcome import results_of
 
@@ -27,6 +31,7 @@ MODELS = {
     "self-attention": "Structured self-attention",
 }
 TF_IDF = "tf-idf"
+TRAINED = "trained"  # a model that was there before
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of TF-IDF, scikit-learn's C; the development set chooses
 
 
@@ -41,10 +46,13 @@ class Contestant:
     test: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     bytes: int = 0  # on disk, if that was measured
+    folder: str = ""  # of a model that was there before
 
     @property
     def name(self) -> str:
-        """As in the paper's Table 1."""
+        """As in the paper's Table 1; of a model that was there before, its folder's."""
+        if self.embedding == TRAINED:
+            return f"{Path(self.folder).resolve().name} (trained before)"
         return BASELINES["tf_idf"] if self.embedding == TF_IDF else MODELS[self.embedding]
 
 
@@ -129,11 +137,40 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
         if best is None or found.accuracy(splits["dev"]) > best.accuracy(splits["dev"]):
             best = found
     seconds = time.monotonic() - started
-    accuracies = {name: [best.accuracy(splits[name])] for name in ("dev", "test") if name in splits}
+    accuracies: dict[str, Any] = {
+        name: [best.accuracy(splits[name])] for name in ("dev", "test") if name in splits
+    }
     return Contestant(
         TF_IDF, best.W.numel() + best.b.numel(), seeds=[recipe.training.seed], seconds=[seconds],
         bytes=_shipped_bytes(best, dataset), **accuracies,
     )  # fmt: skip
+
+
+def compare_trained(
+    folder: str | Path, tables: Mapping[str, Sequence[str]], columns: Mapping[str, Any], on_bad: str = "error"
+) -> Contestant:
+    """A saved classifier, measured on the development and test tables.
+
+    It may have learnt from any row of the training table, so one that is held out from it is no measure.
+    """
+    model = Model.load(folder)
+    if model.task != "classification":
+        wrong = f"compare measures classifiers; the task of {folder} is {model.task!r}"
+        raise LimelightError(wrong, code="model-task")
+    if not {"dev", "test"} & set(tables):
+        wrong = f"{folder} may have learnt from any row of the training data: give --test, or --dev"
+        raise LimelightError(wrong, code="no-rows")
+    named: dict[str, Any] = {name: columns.get(name) for name in ("text", "label", "text2")}
+    found: dict[str, Any] = {}
+    for split in {"dev", "test"} & set(tables):
+        files = [
+            predict_labelled(model, file, choose_columns(file, **named, pair=model.pair), on_bad)
+            for file in tables[split]
+        ]
+        found[split] = [float(np.concatenate([P.argmax(axis=1) == truth for P, truth in files]).mean())]
+    size = sum(file.stat().st_size for file in Path(folder).iterdir())
+    count = sum(each.size for name, each in model.weights.items() if name != "words.weight")
+    return Contestant(TRAINED, count, bytes=size, folder=str(folder), **found)
 
 
 def _shipped_bytes(fitted: TfIdf, dataset: Dataset) -> int:
@@ -158,11 +195,13 @@ def spread(values: Sequence[float]) -> str:
 
 
 def duration(seconds: Sequence[float]) -> str:
-    """The mean time of a run.
+    """The mean time of a run, if it was measured.
 
-    >>> duration([2.0, 3.0]), duration([100.0])
-    ('2.5 s', '100 s')
+    >>> duration([2.0, 3.0]), duration([100.0]), duration([])
+    ('2.5 s', '100 s', '-')
     """
+    if not seconds:
+        return "-"
     mean = float(np.mean(seconds))
     return f"{mean:.1f} s" if mean < 10 else f"{mean:,.0f} s"
 

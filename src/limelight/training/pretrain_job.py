@@ -25,7 +25,7 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
-from ..tables.formats import BadRowError
+from ..tables.formats import BadRowError, file_of
 from ..tables.table import read_values
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
@@ -234,7 +234,7 @@ class PretrainJob(Job):
         """The SHA-256 of each file of texts."""
         found = []
         for path in map(Path, [*self.texts, *([self.pairs] if self.pairs else [])]):
-            with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
+            with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,8 @@ from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, check_at_least, warn
+from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
@@ -27,7 +29,8 @@ from ..runtime.model_aspects import (
     saved_aspects,
 )
 from ..runtime.start import Start, start_of
-from ..tables.columns import check_column, choose_columns
+from ..storage.files import check_output_file
+from ..tables.columns import Columns, check_column, choose_columns
 from ..tables.formats import shorten
 from ..tables.rows import TableRows
 from ..tables.table import column_names
@@ -37,12 +40,16 @@ from ..text.tasks import find_task
 from . import need_torch
 from .job import Job
 from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant
+from .rehearsal import copy_rehearsal, draw, rehearsal_path, write_rehearsal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..text.encode import Paths
     from .callbacks import Callback
     from .run import Fitted
+
+
+REHEARSAL = "rehearsal.jsonl"  # in the job's folder: the rehearsal set that training reads too
 
 
 def fit(
@@ -61,6 +68,7 @@ def fit(
     holdout: float | None = None,
     aspects: Any = None,
     aspect_labels: Mapping[str, str] | None = None,
+    rehearse: int = 0,
     on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
@@ -78,6 +86,7 @@ def fit(
     with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
     reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find;
     `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
+    `rehearse` keeps so many texts of each class beside the folder, for a later `start` with it.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
     the recipe: `rows=8`.
 
@@ -101,7 +110,7 @@ def fit(
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
-        aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}),
+        aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}), rehearse=rehearse,
     )  # fmt: skip
     outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
     if outcome.interrupted:
@@ -146,6 +155,7 @@ class TrainJob(Job):
         default_factory=dict
     )  # as Aspects.to_dict has them; or how many to find
     aspect_labels: dict[str, str] = field(default_factory=dict)  # columns of ratings by aspect
+    rehearse: int = 0  # texts of each class to keep beside the model
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -200,6 +210,7 @@ class TrainJob(Job):
         if self.aspects:  # and again below: the table may say more
             check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
         self._check_aspect_labels()
+        self._check_rehearse(resume)
         hooks = check_callbacks(callbacks)
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
@@ -218,6 +229,7 @@ class TrainJob(Job):
             aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
             if first:
                 self._warn(dataset, given, preset_given)
+                self._warn_of_forgetting(start, dataset)
                 self._check_ratings(aspects, dataset, start)
             before = self._accuracy_before(start, dataset) if first else None
             fitted = train(
@@ -251,8 +263,9 @@ class TrainJob(Job):
         """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
+        train = [*self.tables["train"], *self._rehearsed(start)]
         encode_tables(
-            self.folder / "data", self.tables["train"], self.tables.get("dev"), self.tables.get("test"),
+            self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
             on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
         )  # fmt: skip
@@ -283,6 +296,8 @@ class TrainJob(Job):
             if not (resume and out == self.out and self._is_saved(dataset, fitted, facts)):
                 save(out, dataset, fitted, facts, overwrite=fitted.interrupted or self.overwrite)
         if not fitted.interrupted:
+            if self.rehearse:
+                self._keep_rehearsal(fitted.recipe.training.seed)
             self.remove_folder()
             warn_if_constant(results, dataset.labels)
         return Outcome(out, dataset, fitted, results, facts)
@@ -328,6 +343,58 @@ class TrainJob(Job):
         return baselines(dataset, balanced=self.recipe.training.class_weight == "balanced")
 
     # ------------------------------------------------------------ what a model forgets as it goes on
+
+    def _check_rehearse(self, resume: bool) -> None:
+        check_at_least("rehearse", self.rehearse, 0)
+        if self.rehearse and self.encoded:
+            wrong = "a rehearsal set is drawn from the training table; this data is already encoded"
+            raise LimelightError(wrong, code="option-conflict")
+        if self.rehearse and not resume:
+            check_output_file(rehearsal_path(self.out), self.overwrite)
+
+    def _train_columns(self) -> Columns:
+        """The columns of the training tables, as they are chosen when these are encoded."""
+        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+        reasons, not_reasons = (self.columns.get(name) for name in ("reasons", "not_reasons"))
+        first = self.input_path(self.tables["train"][0])
+        chosen = choose_columns(first, text, label, text2, pair=None)
+        return replace(chosen, reasons=reasons, not_reasons=not_reasons)
+
+    def _rehearsed(self, start: Start | None) -> list[str]:
+        """The rehearsal set of the model to go on with, as a table with the columns of the others, if any."""
+        if start is None or not start.labels:
+            return []
+        model, path = self.input_path(self.recipe.text.start), Path(os.path.abspath(self.folder), REHEARSAL)
+        first = self.input_path(self.tables["train"][0])
+        return [str(path)] if copy_rehearsal(model, start, path, self._train_columns(), first) else []
+
+    def _keep_rehearsal(self, seed: int) -> None:
+        """Draw from all rows of training, among them those of an older rehearsal set."""
+        own = self.folder / REHEARSAL
+        columns = replace(self._train_columns(), reasons=None, not_reasons=None)
+        tables = [*map(self.input_path, self.tables["train"]), *([own] if own.is_file() else [])]
+        rows = (row for path in tables for row in TableRows(path, columns, on_bad=self.on_bad))
+        kept = draw(rows, self.rehearse, seed)
+        digest = hashlib.sha256((self.out / "config.json").read_bytes()).hexdigest()
+        write_rehearsal(rehearsal_path(self.out), kept, digest)
+
+    def _warn_of_forgetting(self, start: Start | None, dataset: Dataset) -> None:
+        """Warn if new classes would displace old ones, of which there are few rows or none."""
+        if self.rehearse and not answers_of(dataset.task).is_class:
+            wrong = f"--rehearse keeps texts of each class, but the task is {dataset.task!r}"
+            raise LimelightError(wrong, code="task-option")
+        if start is None or not start.labels or (self.folder / REHEARSAL).is_file():
+            return
+        if dataset.task != "classification" or not set(start.labels) < set(dataset.labels):
+            return
+        known = [k for k, label in enumerate(dataset.labels) if label in set(start.labels)]
+        labels = np.asarray(dataset.splits["train"].labels)
+        rows, new = int(np.isin(labels, known).sum()), len(dataset.labels) - len(known)
+        warn(
+            f"{rows:,} of the {len(labels):,} rows are of the {len(known)} classes that "
+            f"{self.recipe.text.start} has, the others of {new} new: it may forget the old ones. Add rows of "
+            "them, or train it with --rehearse 20 first; --old-dev measures what is lost"
+        )
 
     def _check_old_dev(self, start: Start | None) -> None:
         """Raise if there is an old development set, but no model that it belongs to."""
@@ -399,6 +466,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
         x, {"text", "label", "text2", "reasons", "not_reasons"}, lambda each: isinstance(each, str | None)
     ),
     "holdout": lambda x: x is None or (type(x) in (int, float) and 0 <= x < 1),
+    "rehearse": lambda x: type(x) is int and x >= 0,
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),

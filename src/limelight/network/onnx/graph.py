@@ -7,7 +7,7 @@ runtime: a trained model builds its graphs from its recipe and never runs a grap
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,15 +82,16 @@ class Graph:
         self._domains.add(domain)
         return name
 
-    def to_bytes(self, locations: Mapping[str, Location] | None = None) -> bytes:
-        """The bytes of the file; tensors named in `locations` stay outside it."""
+    def to_bytes(self, locations: Mapping[str, Location] | None = None, given: Collection[str] = ()) -> bytes:
+        """The bytes of a file; tensors named in `locations` stay outside it, those in `given` are inputs."""
         locations = locations or {}
-        tensors = {**self.weights, **self._constants}
+        tensors = {n: array for n, array in {**self.weights, **self._constants}.items() if n not in given}
+        inputs = [_value(name, self.weights[name].dtype.name, self.weights[name].shape) for name in given]
         graph = _message(
             *((1, node) for node in self._nodes),
             (2, self.name),
             *((5, _tensor(name, array, locations.get(name))) for name, array in tensors.items()),
-            *((11, value) for value in self._inputs),
+            *((11, value) for value in (*self._inputs, *inputs)),
             *((12, value) for value in self._outputs),
         )
         opsets = [(8, _message((1, domain), (2, OPSETS[domain]))) for domain in sorted(self._domains)]

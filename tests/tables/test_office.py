@@ -1,0 +1,205 @@
+"""Files as offices have them: books of sheets, JSON arrays, text that is not UTF-8."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limelight.tables import excel, table
+from limelight.tables.columns import Columns
+from limelight.tables.encoding import guess_encoding, text_encoding
+from limelight.tables.rows import Row, TableRows
+from limelight.tables.table import column_names, open_table
+from limelight.tables.writers import write_table
+from refusing import refuses
+
+COLUMNS = Columns("text", "stars")
+CAFE = [Row("Le café était “froid”.", "1"), Row("Très bon, 5 € de moins", "5")]
+LINES = "text;stars\n" + "".join(f"{row.text};{row.label}\n" for row in CAFE)
+GERMAN = "Die Suppe war heiß, der Kellner höflich und schnell."
+
+
+def book(path: Path, **sheets: list[list[Any]]) -> Path:
+    found = pytest.importorskip("openpyxl").Workbook()
+    found.remove(found.active)
+    for name, rows in sheets.items():
+        sheet = found.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    found.save(path)
+    return path
+
+
+# ---------------------------------------------------------------- books
+
+
+def test_the_first_sheet_is_read_and_that_there_are_others_is_said(tmp_path: Path) -> None:
+    first, second = [["text", "stars"], ["Good", 5]], [["text", "stars"], ["Bad", 1]]
+    path = book(tmp_path / "a.xlsx", May=first, June=second)
+    with pytest.warns(UserWarning, match="first of its 2 sheets, 'May'; for another: a.xlsx#June"):
+        assert list(TableRows(path, COLUMNS)) == [Row("Good", 5)]
+    assert list(TableRows(f"{path}#June", COLUMNS)) == [Row("Bad", 1)]
+    with refuses("sheet-missing"):
+        column_names(Path(f"{path}#July"))
+
+
+def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
+    day = datetime.datetime(2026, 5, 1)
+    rows = [
+        [],
+        ["text", "day", "stars", None],
+        ["Good", day, 5],
+        [None, None, None],
+        ["Bad", "#N/A", 1.5],
+        ["So"],
+    ]
+    path = book(tmp_path / "a.xlsx", May=rows)
+    with open_table(path) as found:
+        assert found.names == ["text", "day", "stars"]
+        assert list(found.rows(found.names)) == [
+            ["Good", "2026-05-01", 5],
+            ["Bad", None, 1.5],
+            ["So", None, None],
+        ]
+        assert list(found.columns().types) == ["text", "text", "float"]
+
+
+def test_the_cells_of_a_book_pass_through(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", May=[["text", "stars", "ok"], ["Good", 5, True], ["Bad", None, False]])
+    with open_table(path) as found:
+        kept = found.columns()
+        with write_table(tmp_path / "b.csv", "csv", [], kept) as writer:
+            writer.append(list(TableRows(found, Columns("text"), keep=True)), [])
+    assert (tmp_path / "b.csv").read_text() == "text,stars,ok\nGood,5,true\nBad,,false\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ([], "no-rows"),
+        ([["text", "stars"]], "no-rows"),
+        ([["text", "stars"], ["Good", 5, "more"]], "row-unusable"),
+        ([["text", "stars"], [7, 5]], "row-unusable"),
+    ],
+)
+def test_a_book_that_cannot_be_used(rows: list[list[Any]], code: str, tmp_path: Path) -> None:
+    with refuses(code):
+        list(TableRows(book(tmp_path / "a.xlsx", May=rows), COLUMNS))
+
+
+def test_a_damaged_book(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", May=[["text", "stars"], ["Good", 5]])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    with refuses("file-damaged"):
+        column_names(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "no book")
+    with refuses("file-damaged"):
+        column_names(path)
+
+
+def test_a_book_that_would_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = book(tmp_path / "a.xlsx", May=[["text", "stars"], ["Good", 5]])
+    monkeypatch.setattr(excel, "MAX_BYTES", 1000)
+    with refuses("file-too-large"):
+        column_names(path)
+
+
+# ---------------------------------------------------------------- JSON arrays
+
+
+def test_json_that_is_an_object_on_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('\n{"text": "Good", "stars": 5}\n{"text": "Bad", "stars": 1}\n')
+    assert list(TableRows(path, COLUMNS)) == [Row("Good", 5), Row("Bad", 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("[", "table-format"),
+        ("[]", "no-rows"),
+        ("[1, 2]", "table-format"),
+        ("[" * 100_000, "table-format"),
+        ('{"rows": []', "table-format"),
+        ('[{"text": "Good", "stars": 5}, 7]', "row-unusable"),
+    ],
+)
+def test_json_that_is_not_a_table(content: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with refuses(code):
+        list(TableRows(tmp_path / "a.json", COLUMNS))
+
+
+def test_an_array_that_would_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "Good", "stars": 5}] * 9))
+    monkeypatch.setattr(table, "MAX_ARRAY", 100)
+    with refuses("file-too-large"):
+        column_names(tmp_path / "a.json")
+
+
+# ---------------------------------------------------------------- encodings
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_what_is_not_utf8_is_guessed_and_said(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(LINES.encode(encoding))
+    with pytest.warns(UserWarning, match=f"{encoding}; if not, name it with --encoding"):
+        assert list(TableRows(path, COLUMNS)) == CAFE
+    with text_encoding(encoding), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(TableRows(path, COLUMNS)) == CAFE
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a.jsonl", "a.json"])
+def test_every_text_format_takes_an_encoding(name: str, tmp_path: Path) -> None:
+    content = '{"text": "Супа нет"}' if "json" in name else "text\nСупа нет"
+    (tmp_path / name).write_bytes((f"[{content}]" if name == "a.json" else content).encode("cp1251"))
+    with text_encoding("windows-1251"):
+        assert [row.text for row in TableRows(tmp_path / name, Columns("text"))][-1] == "Супа нет"
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (GERMAN.encode(), None),
+        (GERMAN.encode("utf-8-sig"), None),
+        (GERMAN.encode("latin-1"), "cp1252"),
+        (GERMAN.encode("utf-16-be"), None),  # without a mark
+        (b"\xfe\xff" + GERMAN.encode("utf-16-be"), "utf-16"),
+        (GERMAN.encode() + b" \xfc", None),  # UTF-8 with a damaged byte
+        ("Суп был горячим.".encode("cp1251"), None),  # some other country's
+        ("スープは熱かった。".encode("shift_jis"), None),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None),
+        (b"", None),
+    ],
+)
+def test_only_what_is_likely_is_guessed(head: bytes, found: str | None) -> None:
+    assert guess_encoding(head) == found
+
+
+def test_a_character_cut_at_the_end_of_the_head_is_not_damage() -> None:
+    head = b"a" * (2**20 - 1) + "é".encode()
+    assert guess_encoding(head[: 2**20]) is None
+
+
+def test_an_encoding_that_the_file_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(LINES.encode())
+    for encoding in ("ascii", "utf-16"):
+        with text_encoding(encoding), refuses("not-encoding"):
+            list(TableRows(path, COLUMNS))
+
+
+@pytest.mark.parametrize("name", ["klingon", "base64"])
+def test_an_encoding_that_does_not_exist(name: str) -> None:
+    with refuses("option-value"), text_encoding(name):
+        pass
