@@ -16,6 +16,11 @@ export class GroupsView {
     this.at = Math.min(this.at, Math.max(0, this.open.length - 1))
     this.sample = undefined
     this.draw()
+    if (!this.open.length && this.found.read < this.found.of) this.showAgain()
+  }
+
+  showAgain() { // the first texts are still being read
+    setTimeout(() => this.root.isConnected && this.page.guarded(() => this.show()), 1000)
   }
 
   get open() {
@@ -26,7 +31,7 @@ export class GroupsView {
     const { found, open } = this
     const reading = found.read < found.of ? ` Of the ${number(found.read)} texts read so far; there are ${number(found.of)}.` : ""
     this.root.replaceChildren(element("p", { class: "small" }, `Groups of similar texts, named by the words that distinguish them. ↓ and ↑ move; Enter looks closer; c makes a class of the group at once; the key of a class gives it to all texts of the group. Everything can be undone (u).${reading}`),
-      open.length ? element("ol", { class: "groups" }, open.map((group, k) => this.drawGroup(group, k))) : element("p", { class: "card" }, found.read < found.of ? "The texts are being read; come back in a moment." : "No texts are left without a label."))
+      open.length ? element("ol", { class: "groups" }, open.map((group, k) => this.drawGroup(group, k))) : element("p", { class: "card" }, found.read < found.of ? "The texts are being read; groups come in a moment." : "No texts are left without a label."))
     this.root.querySelector(".group.at")?.scrollIntoView({ block: "nearest" })
   }
 
