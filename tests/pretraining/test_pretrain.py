@@ -314,7 +314,7 @@ def test_vectors_that_do_not_fit_the_texts(rows, match, tmp_path):
         (b"One sentence.\n", "1 texts are too few"),
         (b"", "no rows"),
         (b"\n \n", "no rows"),
-        (b"Good soup.\nCaf\xe9.\n", "line 2.*not UTF-8"),
+        (b"Caf\xc3\xa9.\nCaf\xe9 \xc3\xa9.\n", "line 2.*not UTF-8"),
     ],
 )
 def test_texts_that_cannot_be_learnt_from(content, match, tmp_path):
