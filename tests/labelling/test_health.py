@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from limelight.cli import main
-from limelight.labelling.health import Health, check
+from limelight.labelling.health import Health, Suspect, check
 from limelight.labelling.health_files import findings, save_health
 from limelight.labelling.languages import other_languages
 from limelight.labelling.left_out import find_neighbours, left_out_probabilities
@@ -126,3 +126,11 @@ def test_what_is_not_a_table_of_classes_is_refused(tmp_path: Path) -> None:
         check(["good soup", "bad soup"], ["a", "b"])
     with refuses("file-suffix"):
         save_health(check(TEXTS, LABELS), tmp_path / "page.pdf")
+
+
+@pytest.mark.parametrize(("suspects", "says"), [(2, False), (3, True)])
+def test_many_suspects_are_hard_texts_rather_than_wrong_labels(suspects, says):
+    each = Suspect(0, "a", "b", 0.1, "b", 0.5)
+    quality = dict.fromkeys(range(10), 0.5)
+    health = Health(["x"] * 10, ["a"] * 10, {"a": 10}, [each] * suspects, [], [], [], quality)
+    assert ("30%" in health.caution) == bool(health.caution) == says

@@ -79,6 +79,8 @@ def _format(found: Health) -> str:
         "empty, unlabelled, cut or in another language": found.issues,
     }
     lines = [table(["found", ""], [[name, f"{len(each):,}"] for name, each in counts.items()])]
+    if found.caution:
+        lines.append(found.caution)
     if found.suspects:
         rows = [
             [each.row + 1, f"{each.chance:.1%}", each.label, each.suggested, _short(found.texts[each.row])]

@@ -20,6 +20,7 @@ from .left_out import Neighbours, find_neighbours, fit_classes, left_out_probabi
 
 AROUND = 10  # texts around one whose labels are counted
 SAME = 0.95  # cosine from which two texts are near duplicates
+MANY_SUSPECTS = 0.2  # of all texts: more are hard rather than wrong
 EXPLAINED = 200  # suspects whose words are found: each costs a reading
 WORDS = 4  # that made a label suspect
 MAX_PAIRS, LEAST_CONFUSED = 10, 0.15  # of classes; what share of their texts goes to the other
@@ -77,6 +78,17 @@ class Health(NamedTuple):
     confused: list[ConfusedPair]
     issues: list[TextIssue]
     quality: dict[int, float]  # the chance of each label that was judged
+
+    @property
+    def caution(self) -> str:
+        """What to keep in mind where so many labels are suspected that most of them cannot be wrong."""
+        share = len(self.suspects) / max(len(self.quality), 1)
+        if share <= MANY_SUSPECTS:
+            return ""
+        return (
+            f"The other texts suggest another label for {share:.0%} of them: the labels are hard to tell from "
+            "the texts, and most of these are not wrong. Look at the first ones."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the texts that they are about."""
