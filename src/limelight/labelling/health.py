@@ -86,8 +86,8 @@ class Health(NamedTuple):
         if share <= MANY_SUSPECTS:
             return ""
         return (
-            f"The other texts suggest another label for {share:.0%} of them: the labels are hard to tell from "
-            "the texts, and most of these are not wrong. Look at the first ones."
+            f"The other texts suggest another label for {share:.0%} of them: the labels are hard to tell "
+            "from the texts, and most of these are not wrong. Look at the first ones."
         )
 
     def to_dict(self) -> dict[str, Any]:
