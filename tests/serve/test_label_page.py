@@ -304,14 +304,3 @@ def test_nothing_is_wider_than_the_window(tmp_path, wide):
             page.locator(f"[data-view={view}]").click()
             page.locator(f"[data-view={view}][aria-pressed=true]").wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") <= wide, view
-
-
-def test_groups_come_by_themselves_once_texts_are_read(tmp_path):
-    with labelling(tmp_path, classes=["food", "room"]) as (page, _):
-        row_of(page)
-        nothing = {"status": 200, "content_type": "application/json"}
-        body = json.dumps({"groups": [], "read": 0, "of": len(TEXTS)})
-        page.route("**/groups", lambda route: route.fulfill(**nothing, body=body), times=1)
-        page.keyboard.press("g")
-        page.get_by_text("being read").wait_for()
-        page.locator(".group").first.wait_for()
