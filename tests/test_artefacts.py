@@ -29,7 +29,9 @@ from serve.test_one_file import opened
 from test_gpu import with_torch
 
 EXACT, PAGE = 1e-4, 0.01
-INT8_MEAN, INT8_MOST = 0.04, 0.25  # of a number: in spreads
+INT8_MEAN, INT8_MOST = 0.03, 0.25  # of a number: in spreads
+# a random head over what two vectors have in common: the reader's own vectors have a test of their own below
+INT8_PAIRS = {"small, pairs, regression": 0.04}
 SURE, EQUAL_LABELS = 0.1, 0.97  # a label's lead in probability; the share of such texts with that label
 IN_FLOAT32: dict[str, Callable[[Artefacts], np.ndarray]] = {
     "load": lambda made: made.load(),
@@ -143,7 +145,7 @@ def test_int8(name: str, artefact: str, make: Make) -> None:
     made = make(name)
     found, expected = IN_INT8[artefact](made), made.reference
     error = np.abs(found - expected) / (SPREAD if made.task == "regression" else 1)
-    assert error.mean() < INT8_MEAN
+    assert error.mean() < INT8_PAIRS.get(name, INT8_MEAN)
     assert error.max() < INT8_MOST
     if made.task == "regression":
         return

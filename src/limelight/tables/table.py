@@ -32,7 +32,7 @@ __all__ = ["Table", "Values", "column_names", "open_parquet", "open_table", "rea
 LINE = "text"  # the one column of a file of lines
 HEAD = 100  # JSON rows whose keys are the names of the columns
 MAX_ARRAY = 2**28  # characters of a JSON array, which is held in memory
-TODO = "save the file as UTF-8, or name its encoding with --encoding"
+REMEDY = "save the file as UTF-8, or name its encoding with --encoding"
 
 
 def open_table(path: str | Path) -> Table:
@@ -143,9 +143,9 @@ class _TextTable(Table):
                 except UnicodeDecodeError as error:
                     line += error.object[: error.start].count(b"\n")
                     where = f"{self.path}, line {line}: the byte at offset {offset - held + error.start}"
-                    return f"{where} is not UTF-8; {TODO}"
+                    return f"{where} is not UTF-8; {REMEDY}"
                 offset += len(block)
-        return f"{self.path} is not UTF-8; {TODO}"
+        return f"{self.path} is not UTF-8; {REMEDY}"
 
 
 class _CsvTable(_TextTable):
