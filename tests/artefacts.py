@@ -62,7 +62,8 @@ class Case:
 
     @property
     def start(self) -> Start | None:
-        return _load_reader() if preset(self.preset).text.start else None
+        name = preset(self.preset).text.start
+        return _load_reader(name) if name else None
 
     @property
     def recipe(self) -> Recipe:
@@ -92,8 +93,8 @@ CASES: dict[str, Case] = {
 
 
 @cache
-def _load_reader() -> Start:
-    return load_start("reader")
+def _load_reader(name: str) -> Start:
+    return load_start(name)
 
 
 def save_case(case: Case, folder: Path) -> None:
@@ -151,7 +152,7 @@ def in_pairs(items: Sequence[Any]) -> list[tuple[Any, Any]]:
 # ---------------------------------------------------------------- their artefacts
 
 
-_EMBEDDED: dict[str, Array] = {}
+_EMBEDDED: dict[tuple[str, str], Array] = {}  # by what a model starts from, and the text
 
 
 class Artefacts:
@@ -172,12 +173,13 @@ class Artefacts:
         return np.array([self.reader.classify(*each) for each in items])
 
     def _embed(self, text: str) -> Array:
-        """Models that start from the reader have the same M, whose reference takes a second."""
-        if not self.case.start:
+        """Models that start from one reader have the same M, whose reference takes a second."""
+        start = preset(self.case.preset).text.start
+        if not start:
             return self.reader.embed(text)[0]
-        if text not in _EMBEDDED:
-            _EMBEDDED[text] = self.reader.embed(text)[0]
-        return _EMBEDDED[text]
+        if (start, text) not in _EMBEDDED:
+            _EMBEDDED[start, text] = self.reader.embed(text)[0]
+        return _EMBEDDED[start, text]
 
     def load(self, precision: str = "float32") -> Array:
         return limelight.load(self.folder, precision=precision, threads=1).predict_proba(*self.given)

@@ -226,3 +226,14 @@ def test_reader_in_int8(vectors: np.ndarray) -> None:
     cosines = (found * vectors).sum(axis=1)
     assert cosines.mean() > 0.999
     assert cosines.min() > 0.995
+
+
+def test_the_fast_reader_in_torch_and_int8() -> None:
+    """Its float32 is checked against the mathematics in tests/runtime/test_reader.py."""
+    reader = limelight.load("reader-fast", threads=1)
+    expected = reader.encode(texts())
+    np.testing.assert_allclose(with_torch(reader).encode(texts()), expected, rtol=0, atol=EXACT)
+    found = limelight.load("reader-fast", precision="int8", threads=1).encode(texts())
+    read = expected.any(axis=1)  # a text without words has zeros
+    assert (found * expected).sum(axis=1)[read].min() > 0.995
+    assert not found[~read].any()
