@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,15 @@ def _sync_nothing() -> None:
     os.fsync = os.fstat  # type: ignore[assignment]
 
 
+def _hear_ctrl_c() -> None:
+    """A shell lets what it runs in the background ignore SIGINT, and so would every run that a test stops."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _take_share_of_cores()
 _sync_nothing()
+_hear_ctrl_c()
 
 from hypothesis import settings  # noqa: E402 - after the cores
 

@@ -19,6 +19,7 @@ import pytest
 
 import limelight
 import trained
+from browsers import needs_chromium
 from limelight import Index, TextClassifier
 from limelight.config.presets import preset
 from limelight.serve import create_app
@@ -265,6 +266,7 @@ def test_bad_clients_measures_what_others_wait_for(monkeypatch, tmp_path):
         assert "0 of" in bad_clients.words(InThread(port))
 
 
+@needs_chromium
 def test_explorer_times_every_step(monkeypatch, capsys, tmp_path):
     pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     explorer, model = import_module("explorer"), str(trained.save(tmp_path / "model"))
