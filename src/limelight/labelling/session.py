@@ -289,12 +289,12 @@ class LabelSession:
         sample_checked: Sequence[int] = (),
         by: str | None = None,
     ) -> Event:
-        """Label many texts at once, as one event that is undone at once.
+        """Label many texts at once, as one event that is undone at once, with a class that it added.
 
         `chosen` is "group", "search" or "confident"; `sample_checked` has the rows a person looked at.
         """
         check_choice("chosen", chosen, CHOSEN)
-        labels, keys = self._check_labels(label), [self._key(row) for row in rows]
+        labels, keys = self._check_labels(label, new=True), [self._key(row) for row in rows]
         checked = [self._key(row) for row in sample_checked]
         return self._append("label", by, rows=keys, label=labels, chosen=chosen, checked=checked)
 
@@ -414,10 +414,10 @@ class LabelSession:
             known = ", ".join(self.classes) or "none so far"
             raise LimelightError(f"there is no class {name!r}; classes: {known}", code="class-unknown")
 
-    def _check_labels(self, label: str | Sequence[str]) -> list[str]:
+    def _check_labels(self, label: str | Sequence[str], new: bool = False) -> list[str]:
         labels = as_labels(label)
         for name in labels:
-            self._check_class(name)
+            _check_name(name) if new else self._check_class(name)
         if len(labels) != 1 and not self.several:
             raise LimelightError("give one label, or start with several=True", code="label-count")
         return list(labels)

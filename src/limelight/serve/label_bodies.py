@@ -9,6 +9,7 @@ from .bodies import Body
 from .limits import RequestError
 
 MAX_CHARACTERS = 1000  # of a name, a note, or of what is looked for
+MAX_NAME = 100  # characters of a person's or a class's name
 MAX_ROWS = 1_000_000
 Span = tuple[int, int]
 
@@ -64,9 +65,9 @@ def rows_of(body: Body, texts: int, name: str = "rows") -> list[int]:
 def labels_of(body: Body, name: str = "label") -> str | Sequence[str]:
     """One label, or a list of them."""
     value = body.get(name)
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return value
-    return text_of(body, name)
+    if isinstance(value, list):
+        return [text_of({name: each}, name, most=MAX_NAME).strip() for each in value]
+    return text_of(body, name, most=MAX_NAME).strip()
 
 
 def spans_of(body: Body, name: str = "marks") -> list[Span] | None:

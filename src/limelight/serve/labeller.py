@@ -22,7 +22,17 @@ from ..labelling.session import LabelSession
 from .bodies import Body, share
 from .bundle import policy, render_page
 from .explored import SAMPLED_TEXTS, Plane
-from .label_bodies import choice_of, count_of, labels_of, optional_text, row_of, rows_of, spans_of, text_of
+from .label_bodies import (
+    MAX_NAME,
+    choice_of,
+    count_of,
+    labels_of,
+    optional_text,
+    row_of,
+    rows_of,
+    spans_of,
+    text_of,
+)
 from .label_checks import LabelChecks
 from .label_training import Training
 from .limits import RequestError
@@ -30,7 +40,6 @@ from .posts import Posts, Workers
 from .table_saver import TableSaver
 
 START, BODY, SHEET = "label", "label.html", "label.css.jinja"
-MAX_NAME = 100  # characters of a person's or a class's name
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
 MAX_AHEAD = 100  # texts that people have in hands
 SAMPLE = 8  # texts to check before many are accepted
@@ -253,12 +262,8 @@ class Labeller:
         if not rows:
             raise RequestError(422, "rows must have at least one row")
         chosen = choice_of(body, "chosen", ("group", "search", "confident"))
-        label = labels_of(body)
         checked = rows_of(body, len(self.session.texts), "checked")
-        for name in [label] if isinstance(label, str) else label:
-            if name not in self.session.classes:
-                self.session.add_class(name.strip()[:MAX_NAME], by=by)
-        self.session.accept(rows, label, chosen=chosen, sample_checked=checked, by=by)
+        self.session.accept(rows, labels_of(body), chosen=chosen, sample_checked=checked, by=by)
         self.saver.touch()
         return {"count": len(rows), **self._classes()}
 
