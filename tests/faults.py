@@ -274,13 +274,37 @@ def add_to_index(folder: Path) -> None:
     Index.open(folder / "index").add(["w4", "w5 w6", "w7"])
 
 
+def create_keyed(folder: Path) -> None:
+    rows = [{"id": k, "text": f"w{k}"} for k in range(1, 5)]
+    Index.create(folder / "index", rows, model=shared_model(folder), key="id")
+
+
+def update_index(folder: Path) -> None:
+    Index.open(folder / "index").update([{"id": 2, "text": "w5 w6"}, {"id": 9, "text": "w7"}])
+
+
+def delete_from_index(folder: Path) -> None:
+    Index.open(folder / "index").delete([2, 3])
+
+
+def create_and_delete(folder: Path) -> None:
+    create_keyed(folder)
+    delete_from_index(folder)
+
+
+def compact_index(folder: Path) -> None:
+    Index.open(folder / "index").compact()
+
+
 def view_index(path: Path) -> State:
-    """What a reader finds: every text that index.json names, its vector checked."""
+    """What a reader finds: every text that index.json names and is not deleted, its vector checked."""
     if not (path / "index.json").is_file():
         return {}
     config, shards = index_folder.open_shards(path)
     index_folder.check_shards(path, config)
-    entries = [(shard.entry(at), shard.floats([at])) for shard in shards for at in range(len(shard))]
+    living = [(shard, at) for shard in shards for at in range(len(shard))
+              if shard.alive is None or shard.alive[at]]  # fmt: skip
+    entries = [(shard.entry(at), shard.floats([at])) for shard, at in living]
     return {str(k): f"{entry['text']} {V.tolist()}".encode() for k, (entry, V) in enumerate(entries)}
 
 
@@ -330,6 +354,13 @@ OPERATIONS = {
     "create an index": Operation(shared_model, create_index, create_index, "index", False, view_index, True),
     "replace an index": Operation(create_index, replace_index, replace_index, "index", False, view_index),
     "add to an index": Operation(create_index, add_to_index, add_to_index, "index", False, view_index, True),
+    "update an index": Operation(create_keyed, update_index, update_index, "index", False, view_index),
+    "delete from an index": Operation(
+        create_keyed, delete_from_index, delete_from_index, "index", False, view_index
+    ),
+    "compact an index": Operation(
+        create_and_delete, compact_index, compact_index, "index", False, view_index
+    ),
     "bulk": Operation(write_tables, bulk, bulk, "out", False, view_pieces, True),
     "save a page": Operation(lambda folder: page(folder, 10), page, page, "page.html", False),
 }

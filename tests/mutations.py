@@ -242,14 +242,18 @@ def job_target(place: Path) -> Target:
 
 def index_target(place: Path) -> Target:
     model = trained.save(place / "indexed-model")
-    index = Index.create(place / "index", ["w1 w2", "w3 w4. W5 w6!", "w7"], model=model, sentences=True)
+    rows = [{"id": k, "text": text} for k, text in enumerate(["w1 w2", "w3 w4. W5 w6!", "w7"])]
+    index = Index.create(place / "index", rows, model=model, sentences=True, key="id")
+    index.delete([2])
     files = sorted(path.name for path in index.folder.iterdir())
 
     def seal(folder: Path, name: str) -> None:
         data = json.loads((folder / "index.json").read_text())
         data.pop("sha256")
         if name != "index.json":
-            data["sources"][0]["shards"][0]["bytes"] = (folder / name).stat().st_size
+            entry = data["deleted"] if name.startswith("deleted-") else data["shards"][0]
+            content = (folder / name).read_bytes()
+            entry |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         data["sha256"] = index_folder._checksum(data)
         (folder / "index.json").write_text(json.dumps(data))
 
@@ -257,7 +261,7 @@ def index_target(place: Path) -> Target:
         index = Index.open(folder, threads=1)
         hits = index.search("w1 w2", k=2)
         assert all(np.isfinite(hit.score) for hit in hits)
-        index.add(["w8 w9"])
+        index.update([{"id": 1, "text": "w8 w9"}])
 
     return Target(index.folder, files, seal, use)
 

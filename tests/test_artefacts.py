@@ -7,8 +7,6 @@ every text where the reference is not torn between two.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from limelight.config.presets import PRESETS
 from limelight.network.onnx.arithmetic import Int8
 from limelight.runtime.folder import open_folder
 from limelight.serve.one_file import save_page
-from runtime.test_javascript import EXAMPLE, IS_INSTALLED, with_modules
+from runtime.test_javascript import run_package
 from runtime.test_reader import compute
 from serve.in_node import needs_node, run_node
 from serve.test_one_file import opened
@@ -60,16 +58,13 @@ const answer = given => given.map(({ file, texts }) => {
   return texts.map(all => [...softmax(model.network.classify([all.map(text => M.get(text))])[0].logits)])
 })
 """
-EXAMPLE_SCRIPT = """
-const { example, folder, texts } = JSON.parse(require("fs").readFileSync(0, "utf8"))
-const { open, predict } = require(example)
+PACKAGE_SCRIPT = """
+import { load } from "./index.js"
 
-async function main() {
-  const model = await open(folder), found = []
-  for (const each of texts) found.push((await predict(model, each)).probabilities)
-  console.log(JSON.stringify(found))
-}
-main()
+const answer = given => Promise.all(given.map(async ({ folder, texts }) => {
+  const model = await load(folder)
+  return texts.map(each => model.predict(...each)).map(({ probabilities, value }) => probabilities ?? [value])
+}))
 """
 
 
@@ -172,17 +167,12 @@ def test_page(make: Make, tmp_path: Path) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["small", "tiny, pairs"])
-def test_example_in_javascript(name: str, make: Make, tmp_path: Path) -> None:
-    """Without onnxruntime-node the last texts alone, the odd ones: what takes its place is slow."""
-    made, some = make(name), slice(None) if IS_INSTALLED else slice(-3, None)
-    given = {"example": str(EXAMPLE / "predict.js"), "folder": str(made.folder), "texts": made.items[some]}
-    command, environment = ["node", "-e", EXAMPLE_SCRIPT], with_modules(tmp_path)
-    done = subprocess.run(
-        command, input=json.dumps(given), capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    np.testing.assert_allclose(json.loads(done.stdout), made.reference[some], rtol=0, atol=EXACT)
+def test_package_in_javascript(make: Make) -> None:
+    """Every case, its last texts, the odd ones: in one process of Node."""
+    given = [{"folder": str(make(name).folder), "texts": make(name).items[-12:]} for name in CASES]
+    for name, found in zip(CASES, run_package(PACKAGE_SCRIPT, given), strict=True):
+        expected = make(name).reference[-12:]
+        np.testing.assert_allclose(found, expected.reshape(12, -1), rtol=0, atol=EXACT, err_msg=name)
 
 
 @needs_chromium

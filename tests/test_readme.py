@@ -50,6 +50,8 @@ def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     review_table(tmp_path / "new.csv", 10, 2)
     hotels, dates = ["Mill", "Inn"] * 10, [f"2024-05-{k + 10}" for k in range(20)]
     write_csv(tmp_path / "stays.csv", text=reviews(20)[0], hotel=hotels, date=dates)
+    for name, start in (("tickets", 1), ("more", 21), ("changed", 11)):
+        write_csv(tmp_path / f"{name}.csv", id=list(range(start, start + 20)), text=reviews(20, start)[0])
     first, second, labels = pairs(40)
     write_csv(tmp_path / "pairs.csv", premise=first, hypothesis=second, label=labels)
     topics = [["food"], ["food", "service"], []] * 10

@@ -98,6 +98,38 @@ def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
     assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 text\n")
 
 
+def test_rows_are_updated_and_deleted_by_key(tmp_path, call, refused):
+    table, place = write_csv(tmp_path / "texts.csv", text=TEXTS, id=["a", "b", "c"]), tmp_path / "index"
+    assert call("index", table, "--key", "id", "--out", place)[0] == 0
+    new = write_csv(tmp_path / "new.csv", text=["Warm beer.", "A bus."], id=["b", "d"])
+    assert "--update" in refused("index", new, "--out", place, "--add")
+    assert call("index", new, "--out", place, "--update")[1].endswith("4 texts\n")
+    assert "row 1, key b: " in call("search", place, "beer", "--top", 1)[1]
+    (tmp_path / "keys.txt").write_bytes(b"c\r\nnone\n\n")
+    code, out, err = call(
+        "index", "--out", place, "--delete", "a", "--delete-file", tmp_path / "keys.txt", "--compact"
+    )
+    assert (code, out[-8:]) == (0, "2 texts\n")
+    assert "1 of 3 keys" in err
+    assert {*place.glob("deleted-*")} == set()
+    _, out, _ = call("search", place, "cold soup", "--json")
+    assert {json.loads(line)["key"] for line in out.splitlines()} == {"b", "d"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--delete", "first"], "number"),
+        (["--delete", "1", "--overwrite"], "--delete"),
+        (["--delete-file", "no-such-file"], "no-such-file"),
+        (["--add", "--key", "id", "--compact"], "number"),
+        ([], "CORPUS"),
+    ],
+)
+def test_changes_that_cannot_be_made_are_one_line(index, refused, arguments, complaint):
+    assert complaint in refused("index", "--out", index, *arguments)
+
+
 def test_an_unfinished_index_is_searched_with_a_warning(index, call, tmp_path):
     from limelight.search.index_folder import read_config, write_config
 

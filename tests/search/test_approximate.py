@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from safetensors.numpy import load_file
 from limelight.search import approximate
 from limelight.search.approximate import ApproximateSearch, build_approximate, open_approximate
 from limelight.search.exact import ExactSearch
-from limelight.search.index_folder import APPROXIMATE, OLD_APPROXIMATE, ApproximateEntry, IndexConfig, Source
+from limelight.search.index_folder import OLD_APPROXIMATE, ApproximateEntry, IndexConfig, Source
 from limelight.search.shards import ShardEntry
 from limelight.storage.array_files import safetensors_pieces
 from refusing import refuses
@@ -39,13 +40,14 @@ def built(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> tupl
 
 @pytest.fixture
 def copied(tmp_path: Path, built: tuple[Path, ApproximateEntry]) -> tuple[Path, ApproximateEntry]:
-    shutil.copy(built[0] / APPROXIMATE, tmp_path)
+    shutil.copy(built[0] / built[1].file, tmp_path)
     return tmp_path, built[1]
 
 
 def opened(folder: Path, entry: ApproximateEntry, rows: int = 12_000) -> ApproximateSearch | None:
-    source = Source("a", "", None, True, [ShardEntry("a", rows, 0, "")])
-    return open_approximate(folder, IndexConfig("reader", "", 16, False, "int8", [source], entry), 1)
+    config = IndexConfig("reader", "", 16, False, "int8", [Source("a", "", None, True, rows)], entry)
+    config.shards = [ShardEntry("a", rows, 0, "")]
+    return open_approximate(folder, config, 1)
 
 
 def test_it_finds_nearly_what_exact_search_finds(built, vectors):
@@ -77,7 +79,7 @@ def test_the_same_index_gives_the_same_file(tmp_path, built, vectors):
 
 
 def test_a_damaged_file_is_not_used(copied):
-    path = copied[0] / APPROXIMATE
+    path = copied[0] / copied[1].file
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.warns(UserWarning, match="checksum.*in full"):
         assert opened(*copied) is None
@@ -88,26 +90,26 @@ def test_a_damaged_file_is_not_used(copied):
     [("places", 12_000), ("places", -1), ("ends", -1), ("ends", 10**9), ("centres", np.inf)],
 )
 def test_a_crafted_file_is_not_used(copied, name, value):
-    arrays = load_file(copied[0] / APPROXIMATE)
+    arrays = load_file(copied[0] / copied[1].file)
     arrays[name].reshape(-1)[7] = value
     content = b"".join(safetensors_pieces(arrays))
-    (copied[0] / APPROXIMATE).write_bytes(content)
-    entry = ApproximateEntry(12_000, len(content), hashlib.sha256(content).hexdigest())
+    (copied[0] / copied[1].file).write_bytes(content)
+    entry = replace(copied[1], bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
     with pytest.warns(UserWarning, match="is damaged.*in full"):
         assert opened(copied[0], entry) is None
 
 
 def test_an_array_that_is_one_number_is_not_used(copied):
-    arrays = load_file(copied[0] / APPROXIMATE)
+    arrays = load_file(copied[0] / copied[1].file)
     content = b"".join(safetensors_pieces({**arrays, "centres": np.float32(1).reshape(())}))
-    (copied[0] / APPROXIMATE).write_bytes(content)
-    entry = ApproximateEntry(12_000, len(content), hashlib.sha256(content).hexdigest())
+    (copied[0] / copied[1].file).write_bytes(content)
+    entry = replace(copied[1], bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
     with pytest.warns(UserWarning, match="in full"):
         assert opened(copied[0], entry) is None
 
 
 def test_a_file_of_other_texts_is_not_used(copied):
-    with pytest.warns(UserWarning, match="do not fit.*in full"):
+    with pytest.warns(UserWarning, match="does not fit.*in full"):
         assert opened(*copied, rows=11_999) is None
 
 
@@ -115,14 +117,14 @@ def test_faiss_never_opens_a_file(copied, monkeypatch):
     for name in ("read_index", "deserialize_index"):
         monkeypatch.setattr(faiss, name, lambda *_: pytest.fail("faiss has opened a file"))
     assert opened(*copied) is not None
-    (copied[0] / APPROXIMATE).rename(copied[0] / OLD_APPROXIMATE)
+    (copied[0] / copied[1].file).rename(copied[0] / OLD_APPROXIMATE)
     with pytest.warns(UserWarning, match="earlier version.*in full"):
         assert opened(*copied) is None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / APPROXIMATE)
+    os.mkfifo(tmp_path / "approximate.safetensors")
     with pytest.warns(UserWarning, match="not a regular file.*in full"):
         assert opened(tmp_path, ApproximateEntry(12_000, 0, "")) is None
 
@@ -132,7 +134,7 @@ def test_few_texts_need_none(tmp_path):
         build_approximate(tmp_path, shards_of(np.eye(3), 3), 3, threads=1)
 
 
-def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
+def test_an_index_uses_it(tmp_path: Path, monkeypatch):
     from limelight import Index
 
     monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
@@ -150,12 +152,37 @@ def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
         assert [(hit.text, hit.matches) for hit in found] == [(hit.text, hit.matches) for hit in exact]
         assert len(each.search("cold broth", 10**20, words=False)) == len(texts)  # in full
     again.verify()
-    file = again.folder / APPROXIMATE
+    file = again.folder / again.config.approximate.file
     content = file.read_bytes()
     file.write_bytes(content[:-1] + b"x")
     with refuses("file-damaged"):
         again.verify()
     file.write_bytes(content)
-    again.add(["a late train"])
-    assert again._approximate is None
-    assert sorted(path.suffix for path in again.folder.iterdir()) == [".json", ".safetensors", ".safetensors"]
+    again.add(["a late train", "cold broth"])  # they are searched in full, the others as before
+    for by in ("both", "meaning", "words"):
+        found, exact = (again.search("cold broth", 3, by=by, exact=exact) for exact in (False, True))
+        assert [(hit.text, hit.matches) for hit in found] == [(hit.text, hit.matches) for hit in exact]
+        assert found[0].text == "cold broth"
+    assert again._approximate is not None
+
+
+def test_deleted_texts_are_not_found_and_leave_the_clusters(tmp_path: Path, monkeypatch):
+    from limelight import Index
+
+    monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
+    dishes = ("soup", "tea", "ham", "rice", "fish", "bread")
+    texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in dishes]
+    index = Index.create(tmp_path / "index", texts)
+    index.build_approximate()
+    index.add(["cold broth", "warm broth"])
+    assert index.delete([1, 2, 19]) == 3  # cold soup, cold tea, cold broth
+    for _ in "ab":  # with the bits, then without the texts
+        assert index._approximate is not None
+        assert index._approximate.finds(2)
+        for by in ("both", "meaning"):
+            found, exact = (index.search("cold broth", 2, by=by, exact=exact) for exact in (False, True))
+            assert [hit.text for hit in found] == [hit.text for hit in exact]
+            assert not {hit.text for hit in found} & {"cold soup", "cold tea", "cold broth"}
+        index.compact()
+    index.verify()
+    assert (len(index), index.config.approximate.rows) == (17, 16)

@@ -304,9 +304,9 @@ def test_killed_while_writing_it_resumes_to_the_same_bytes(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found.pop("left") == ["alone", "first.csv", "killed", "model", "second.csv"]
+    assert found.pop("left") == ["alone", "first.csv", "killed", "model", "second.csv", "third.csv"]
     assert {name: (each["kills"], each["different"]) for name, each in found.items()} == {
-        name: (3, []) for name in ("create", "add", "overwrite")
+        name: (3, []) for name in ("create", "add", "update", "delete", "compact", "overwrite")
     }
 
 
@@ -357,7 +357,7 @@ def test_a_pipe_in_place_of_a_shard_is_not_waited_for(index):
 
 
 def test_a_size_that_is_not_the_models_is_one_line(index):
-    edit(index.folder, size=7, sources=[])
+    edit(index.folder, size=7, sources=[], shards=[])
     with refuses("file-damaged"):
         Index.open(index.folder)
 

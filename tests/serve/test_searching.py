@@ -100,6 +100,33 @@ def test_texts_that_are_added_are_found_here_and_by_another_worker(reader, tmp_p
     assert writer.post("/add", json={"texts": rows}).json() == {"added": 0, "texts": 5}
 
 
+def test_rows_are_updated_and_deleted_by_key(reader, tmp_path):
+    folder = tmp_path / "soups"
+    limelight.Index.create(folder, [{"id": k, **row} for k, row in enumerate(ROWS, 1)], key="id")
+    writer, other = (TestClient(create_app({"reader": reader}, index=folder, writable=True)) for _ in "ab")
+    rows = [{"id": 1, "text": "A bus that never came."}, {"id": 4, "text": "Warm beer."}]
+    taken = writer.post("/add", json={"texts": rows})
+    assert (taken.status_code, taken.json()["code"]) == (409, "key-exists")
+    assert writer.post("/update", json={"texts": rows}).json() == {"added": 2, "texts": 4}
+    assert writer.post("/delete", json={"keys": ["2", 3, 99]}).json() == {"deleted": 2, "texts": 2}
+    for each in (writer, other):
+        found = each.post("/search", json={"query": "cold soup"}).json()
+        assert {hit["key"]: hit["text"] for hit in found} == {row["id"]: row["text"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [("/delete", {"keys": 1}, 422, "field-invalid"), ("/delete", {"keys": [None]}, 422, "field-invalid"),
+     ("/delete", {"keys": ["x"]}, 422, "option-value"), ("/delete", {"keys": []}, 400, "body-invalid"),
+     ("/update", {"texts": [{"id": 1, "text": "soup"}]}, 409, "index-without-keys")],
+)  # fmt: skip
+def test_what_cannot_be_changed(client, reader, folder, path, body, status, code):
+    writer = TestClient(create_app({"reader": reader}, index=folder, writable=True))
+    answer = writer.post(path, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert client.post(path, json=body).status_code == 403  # read-only
+
+
 @pytest.mark.parametrize(
     ("texts", "status", "code"),
     [("soup", 422, "field-invalid"), ([1], 422, "field-invalid"), ([], 400, "body-invalid"),
@@ -112,7 +139,7 @@ def test_what_cannot_be_added(reader, folder, texts, status, code):
 
 
 def test_the_document_has_the_routes_of_an_index_where_there_is_one(client, reader):
-    assert {"/search", "/add"} <= set(client.get("/openapi.json").json()["paths"])
+    assert {"/search", "/add", "/update", "/delete"} <= set(client.get("/openapi.json").json()["paths"])
     without = TestClient(create_app({"reader": reader}))
     assert "/search" not in without.get("/openapi.json").json()["paths"]
     assert without.post("/search", json={"query": "soup"}).status_code == 404

@@ -7,22 +7,27 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors, warn
+from ..storage.open_files import read_regular
 from ._parser import add_flag, conflict
 from ._shared import add_shared, on_bad, on_terminal, print_result
 
 if TYPE_CHECKING:
     from ..search.index import Index
 
+MAX_KEYS_BYTES = 2**28
 HELP = "index the texts of tables, to search them by meaning and by words"
 DESCRIPTION = """\
 Make a folder of the texts of one table or several, with their other columns, a vector each
 and their words, for limelight search. With --passages, a long text is split into
 passages of about 100 words, with --sentences into sentences: entries that remember their row. If it is
-interrupted, the same command with --add continues where it stopped.
+interrupted, the same command with --add continues where it stopped. With --key, a column names the rows:
+--update replaces and --delete deletes them by it, without building the index again.
 
-  limelight index reviews.csv --text text --sentences --out reviews.index
-  limelight index new.csv --out reviews.index --add"""
+  limelight index reviews.csv --text text --key id --sentences --out reviews.index
+  limelight index new.csv --out reviews.index --add
+  limelight index changed.csv --out reviews.index --update
+  limelight index --out reviews.index --delete 17 23"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     unit = parser.add_mutually_exclusive_group()
     add_flag(unit, "--passages", "", "split long texts into passages of about 100 words")
     add_flag(unit, "--sentences", "", "split the texts into sentences")
+    add_flag(parser, "--key", "COLUMN", "names a row, to update and delete it by (default: the row's number)")
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_shared(parser, "--text")
     add_flag(parser, "--skip-bad", "", "skip rows without text")
@@ -40,20 +46,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--add", "--resume", action="store_true", help="add to an index, or finish an interrupted one"
     )
+    add_flag(how, "--update", "", "add to an index; rows replace those with the same keys")
     add_shared(how, "--overwrite")
+    add_flag(parser, "--delete", "KEY", "delete the rows with these keys", nargs="+", action="extend")
+    add_flag(parser, "--delete-file", "FILE", "the same, with a key on each line")
+    add_flag(parser, "--compact", "", "remove what was deleted from the files, too")
     add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the index or add to it."""
-    if not args.data and not (args.add and args.approximate):
+    """Build the index, add to it or delete from it."""
+    deleting = bool(args.delete or args.delete_file)
+    if deleting and (args.data or args.update or args.overwrite):
+        raise conflict("--delete takes no CORPUS; add or update with a command of its own")
+    changing = deleting or args.compact or (args.add and args.approximate)
+    if not args.data and not changing:
         raise LimelightError("no CORPUS; give at least one table", code="no-rows")
     try:
-        index = _add(args) if args.add else _create(args)
+        index = _change(args) if args.add or args.update or not args.data else _create(args)
+        if args.compact:
+            index.compact()
         if args.approximate:
             index.build_approximate()
     except KeyboardInterrupt:
-        again = "--overwrite" if args.overwrite else "--add"
+        again = "--overwrite" if args.overwrite else "--update" if args.update else "--add"
         print(f"limelight: interrupted; run it again with {again} to continue", file=sys.stderr)
         return 1
     what = index.config.unit
@@ -68,18 +84,40 @@ def _create(args: argparse.Namespace) -> Index:
     from ..search.index import Index
 
     corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
-    config, model = new_config(args.model or "reader", args.sentences, args.precision, args.passages)
+    given = args.sentences, args.precision, args.passages, args.key
+    config, model = new_config(args.model or "reader", *given)
     build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
     return Index.open(args.out)
 
 
-def _add(args: argparse.Namespace) -> Index:
+def _change(args: argparse.Namespace) -> Index:
     from ..search.index import Index
 
     index = Index.open(args.out, model=args.model)
     unit = "sentences" if args.sentences else "passages" if args.passages else index.config.unit
     if unit != index.config.unit:
         raise conflict(f"{args.out} holds {index.config.unit}; --{unit} needs an index of its own")
+    if args.key not in (None, index.config.key):
+        raise conflict(f"{args.out} names rows by {index.config.key or 'number'}, not by {args.key}")
     for each in args.data:
-        index.add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
+        add = index.update if args.update else index.add
+        add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
+    keys = _keys(args)
+    missing = len(keys) - index.delete(keys) if keys else 0
+    if missing:
+        warn(f"{missing:,} of {len(keys):,} keys are of no row; deleted the others")
     return index
+
+
+def _keys(args: argparse.Namespace) -> list[str]:
+    """The keys to delete, each once."""
+    keys = list(args.delete or [])
+    if args.delete_file:
+        with tidy_os_errors(f"cannot read {args.delete_file}"):
+            content = read_regular(args.delete_file, MAX_KEYS_BYTES)
+        try:
+            lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError:
+            raise LimelightError(f"{args.delete_file} is not UTF-8", code="not-utf8") from None
+        keys += [line for line in lines if line.strip()]
+    return list(dict.fromkeys(keys))

@@ -100,7 +100,8 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
     for hit in hits:
         lines.append(f"{hit.score:.3f}  {' '.join(hit.text.split())}")
         parts = "; ".join(filter(None, (_meaning(hit), _words(hit))))
-        lines.append(f"       {hit.source}, row {hit.row}{f': {parts}' if parts else ''}")
+        key = "" if hit.key in (None, hit.row) else f", key {hit.key}"
+        lines.append(f"       {hit.source}, row {hit.row}{key}{f': {parts}' if parts else ''}")
     if not hits:
         lines.append("nothing found")
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file
 from ..storage.open_files import open_regular
-from .index_folder import APPROXIMATE, OLD_APPROXIMATE, ApproximateEntry, IndexConfig
+from .index_folder import OLD_APPROXIMATE, ApproximateEntry, IndexConfig
 from .shards import ZERO, Shard, damaged, map_tensors
 
 MIN_APPROXIMATE_TEXTS = 10_000  # texts: for fewer, an exact search takes a millisecond
@@ -46,7 +46,7 @@ def faiss() -> Any:
 
 
 def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads: int) -> ApproximateEntry:
-    """Cluster the vectors and write approximate.safetensors; the same index gives the same file."""
+    """Cluster the vectors and write the file; the same index gives the same one."""
     library, rows = faiss(), sum(map(len, shards))
     if rows < MIN_APPROXIMATE_TEXTS:
         fault = f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more"
@@ -60,12 +60,35 @@ def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads:
     for shard in shards:
         for start in range(0, len(shard), _BLOCK):
             index.add(shard.floats(slice(start, start + _BLOCK)))
+    return _write(folder, _to_arrays(index))
+
+
+def drop_deleted(folder: Path, config: IndexConfig, alive: np.ndarray) -> ApproximateEntry | None:
+    """The same clusters without the texts that are deleted, at the places that the others have then."""
+    if config.approximate is None or not alive[: config.approximate.rows].any():
+        return None
+    try:
+        arrays = _read_arrays(folder, config.approximate, config.size)
+    except LimelightError:  # opening the index warns about it
+        return None
+    kept, places = alive[arrays["places"]], arrays["places"]
+    arrays["ends"] = np.concatenate([[0], np.cumsum(kept)])[arrays["ends"]]
+    arrays["places"], arrays["codes"] = (np.cumsum(alive) - 1)[places[kept]], arrays["codes"][kept]
+    return _write(folder, arrays)
+
+
+def _write(folder: Path, arrays: Mapping[str, np.ndarray]) -> ApproximateEntry:
+    """Write the file; no index.json names it yet."""
     digest, total = hashlib.sha256(), 0
-    with atomic_file(folder / APPROXIMATE) as file:
-        for piece in safetensors_pieces(_to_arrays(index)):
-            digest.update(piece)
-            total += file.write(piece)
-    return ApproximateEntry(rows, total, digest.hexdigest())
+    for piece in safetensors_pieces(arrays):
+        digest.update(piece)
+        total += memoryview(piece).nbytes
+    found = digest.hexdigest()
+    entry = ApproximateEntry(len(arrays["places"]), total, found, f"approximate-{found[:16]}.safetensors")
+    with atomic_file(folder / entry.file) as file:
+        for piece in safetensors_pieces(arrays):
+            file.write(piece)
+    return entry
 
 
 def _new_index(size: int, clusters: int) -> Any:
@@ -103,13 +126,16 @@ def _from_arrays(arrays: Mapping[str, np.ndarray]) -> Any:
     return index
 
 
-def open_approximate(folder: Path, config: IndexConfig, threads: int) -> ApproximateSearch | None:
+def open_approximate(
+    folder: Path, config: IndexConfig, threads: int, alive: np.ndarray | None = None
+) -> ApproximateSearch | None:
     """The search of an index that is prepared for it; if it cannot be used, a warning and None."""
     if config.approximate is None:
         return None
     try:
-        arrays = _read_arrays(folder / APPROXIMATE, config.approximate, config.rows, config.size)
-        return ApproximateSearch(arrays, threads)
+        if config.approximate.rows not in accumulate(shard.rows for shard in config.shards):
+            raise damaged(f"{folder / config.approximate.file} does not fit the shards")
+        return ApproximateSearch(_read_arrays(folder, config.approximate, config.size), threads, alive)
     except LimelightError as error:
         warn(f"{error}; searching in full")
         return None
@@ -117,13 +143,13 @@ def open_approximate(folder: Path, config: IndexConfig, threads: int) -> Approxi
 
 def check_approximate(folder: Path, config: IndexConfig) -> None:
     """Raise if the file for approximate search is there and not as it was written."""
-    path = folder / APPROXIMATE
-    if config.approximate is not None and path.exists():
-        _read_arrays(path, config.approximate, config.rows, config.size)
+    if config.approximate is not None and (folder / config.approximate.file).exists():
+        _read_arrays(folder, config.approximate, config.size)
 
 
-def _read_arrays(path: Path, entry: ApproximateEntry, rows: int, size: int) -> dict[str, np.ndarray]:
+def _read_arrays(folder: Path, entry: ApproximateEntry, size: int) -> dict[str, np.ndarray]:
     """The arrays of the file, mapped into memory; they must fit together and be of these vectors."""
+    path, rows = folder / entry.file, entry.rows
     if not path.exists() and path.with_name(OLD_APPROXIMATE).exists():
         todo = "prepare it again with: limelight index --add --approximate"
         fault = f"{path.with_name(OLD_APPROXIMATE)} is of an earlier version and is not opened: {todo}"
@@ -150,33 +176,49 @@ def _read_arrays(path: Path, entry: ApproximateEntry, rows: int, size: int) -> d
 class ApproximateSearch:
     """Finds most of the vectors with the largest dot products."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], threads: int) -> None:
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], threads: int, alive: np.ndarray | None = None
+    ) -> None:
         faiss().omp_set_num_threads(threads)
         self._index = _from_arrays(arrays)
-        self._index.nprobe = PROBES
+        self.rows, self._alive = self._index.ntotal, alive  # (texts,): False where a text is deleted
+        self._living = self.rows if alive is None else int(alive[: self.rows].sum())
+        self._bits = None if alive is None else np.packbits(alive[: self.rows], bitorder="little")
 
     def finds(self, k: int) -> bool:
         """Whether the clusters that are looked into hold enough candidates for k hits."""
-        index = self._index
-        return bool(CANDIDATES_PER_HIT * k <= index.ntotal * min(PROBES, index.nlist) // index.nlist)
+        clusters = self._index.nlist
+        return bool(CANDIDATES_PER_HIT * k <= self._living * min(PROBES, clusters) // clusters)
 
     def search(
-        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None,
+        newest: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1.
 
-        `extra` (queries, texts) is added to the scores; the texts where it is largest are candidates too.
+        `extra` (queries, texts) is added to the scores; the texts where it is largest are candidates too. So
+        are the `newest` (queries, some), places of texts that were added after the clusters were made.
         """
         count = CANDIDATES_PER_HIT * k
-        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), count)
+        candidates = self._candidates(np.ascontiguousarray(Q, np.float32), count)
+        more = [] if newest is None else [newest]
         if extra is not None:
             most = np.argpartition(-extra, min(count, extra.shape[1]) - 1, axis=1)[:, :count]
-            candidates = _drop_repeated(np.concatenate([candidates, most], axis=1))
+            more.append(most if self._alive is None else np.where(self._alive[most], most, -1))
+        if more:
+            candidates = _drop_repeated(np.concatenate([candidates, *more], axis=1))
         scores = np.stack([_score(shards, q, at) for q, at in zip(Q, candidates, strict=True)])
         if extra is not None:
             scores += np.take_along_axis(extra, candidates, 1)  # of the place -1, any number: it stays -inf
         order = np.lexsort((candidates, -scores))[:, :k]
         return np.take_along_axis(scores, order, 1), np.take_along_axis(candidates, order, 1)
+
+    def _candidates(self, Q: np.ndarray, count: int) -> np.ndarray:
+        """(queries, count): places near the queries; -1 where there are fewer."""
+        library = faiss()
+        chosen = None if self._bits is None else library.IDSelectorBitmap(self._bits)
+        how = library.SearchParametersIVF(nprobe=PROBES, sel=chosen)
+        return np.asarray(self._index.search(Q, count, params=how)[1])
 
 
 def _drop_repeated(candidates: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,12 +22,25 @@ from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers, workshop
 from ..storage.locks import locked
 from .corpus import Corpus
-from .index_folder import FILE, IndexConfig, layout, read_config, remove_strays, write_config
-from .shards import cut_shards, damaged, pack_shard, quantise, write_shard
+from .deleted import write_deleted
+from .index_folder import (
+    FILE,
+    IndexConfig,
+    Source,
+    layout,
+    open_shards,
+    read_config,
+    remove_strays,
+    write_config,
+)  # fmt: skip
+from .keys import find_rows
+from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
+
+_Item = TypeVar("_Item")
 
 
 def new_config(
-    model: str | Path, sentences: bool, precision: str, passages: bool = False
+    model: str | Path, sentences: bool, precision: str, passages: bool = False, key: str | None = None
 ) -> tuple[IndexConfig, Model | Reader]:
     """The description of an index with nothing in it yet, and its model."""
     if sentences and passages:
@@ -35,6 +49,7 @@ def new_config(
     loaded: Model | Reader = load(model, precision=precision)
     size = next(encode(loaded, ["text"])).shape[1]
     config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=True)
+    config.key = key
     return config, loaded
 
 
@@ -79,36 +94,122 @@ def beside(folder: Path, ending: str) -> Path:
     return found.with_name(f".{found.name}.{ending}")
 
 
-def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False) -> int:
+def add_corpus(
+    folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False, update: bool = False
+) -> int:
     """Add the texts of a corpus, from where an earlier attempt ended; return how many were added.
 
     Each shard is read, encoded and written by itself: what it holds does not depend on where a process was
-    killed before.
+    killed before. With `update`, the rows that had the keys of its rows are deleted in the same step.
     """
-    config = read_config(folder)
-    source = config.source(corpus.name, corpus.sha256, corpus.text)
-    before = source.rows
-    if source.finished:
-        warn(f"{corpus.name} is already in the index, as {source.name}, with {before:,} texts; skipped it")
+    config, shards = open_shards(folder)
+    source = _open_source(config, shards, corpus)
+    if source is None:
         return 0
+    replaced = _Replaced(config, shards, source)
+    if config.key is not None and not update:
+        replaced.check_none(corpus)
+    before = source.rows
     entries = islice(corpus.entries(config.unit), before, None)
     with progress_bar(None, initial=before, disable=not progress) as bar:
-        for some in cut_shards(entries, config.shard_rows):
+        for some, source.finished in _with_last(cut_shards(entries, config.shard_rows)):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
                 bar.update(len(V))
             vectors, scales = map(np.concatenate, zip(*parts, strict=True))
-            content = pack_shard(vectors, scales, some, config.words)
-            source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
-            config.approximate = None  # it lacks the new texts
+            content = pack_shard(vectors, scales, some, config.words, config.key)
+            config.shards.append(write_shard(folder, len(config.shards), content, len(some)))
+            source.rows, config.numbered = source.rows + len(some), source.before + some[-1]["row"]
+            if update:
+                replaced.delete(folder, some)
             write_config(folder, config)
-    source.finished = True
-    write_config(folder, config)
+    if not source.finished:  # an earlier attempt ended just before it
+        source.finished = True
+        write_config(folder, config)
     remove_strays(folder, config)
     if corpus.skipped:
         warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
     return source.rows - before
+
+
+def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -> Source | None:
+    """The corpus in the index, new or begun; None and a warning if all of it is there.
+
+    One that has lost texts is not, as far as its keys are free or, without keys, if it has lost them all.
+    """
+    found = config.find_source(corpus.sha256, corpus.text)
+    if found is None:
+        return config.new_source(corpus.name, corpus.sha256, corpus.text)
+    if not found.finished:
+        return found
+    living = _count_living(config, shards, found)
+    if living < (1 if config.key is None else found.rows):
+        return config.new_source(corpus.name, corpus.sha256, corpus.text)
+    what = f"{corpus.name} is already in the index, as {found.name}, with {living:,} texts"
+    warn(f"{what}; skipped it")
+    return None
+
+
+def _count_living(config: IndexConfig, shards: Sequence[Shard], source: Source) -> int:
+    """The texts of a corpus that are not deleted."""
+    number = next(k for k, each in enumerate(config.sources) if each is source)
+    first = sum(each.rows for each in config.sources[:number])
+    return int(living_texts(shards)[first : first + source.rows].sum())
+
+
+class _Replaced:
+    """The rows of an index that have the keys of the rows of a corpus, which is being added."""
+
+    def __init__(self, config: IndexConfig, shards: Sequence[Shard], source: Source) -> None:
+        self._config, self._shards, self._first = config, shards, config.rows - source.rows
+        self._dead = ~living_texts(shards)
+
+    def check_none(self, corpus: Corpus) -> None:
+        """Raise if there is one."""
+        found = find_rows(self._config, self._shards, corpus.row_keys())
+        taken = [key for key, places in found.items() if places[0] < self._first]
+        if taken:
+            many = f" and {len(taken) - 1:,} more" if len(taken) > 1 else ""
+            fault = f"{corpus.name}: the index already has {self._config.key} {taken[0][:40]!r}{many}"
+            todo = "replace such rows with --update (in Python: Index.update)"
+            raise LimelightError(f"{fault}; {todo}", code="key-exists")
+
+    def delete(self, folder: Path, entries: Sequence[dict[str, Any]]) -> None:
+        """Note in the description that those with the keys of these entries are deleted."""
+        keys = dict.fromkeys(entry["columns"][self._config.key] for entry in entries)
+        found = find_rows(self._config, self._shards, keys)
+        places = [each for some in found.values() for each in some if each < self._first]
+        if places:
+            self._dead[places] = True
+            self._config.deleted = write_deleted(folder, self._dead)
+
+
+def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
+    """Each, and whether it is the last: a corpus of one shard is added in one step.
+
+    >>> list(_with_last("ab"))
+    [('a', False), ('b', True)]
+    """
+    found = iter(lists)
+    for held in found:
+        for each in found:
+            yield held, False
+            held = each
+        yield held, True
+
+
+def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
+    """Delete the rows that have these keys; return how many there were."""
+    config, shards = open_shards(folder)
+    found = find_rows(config, shards, keys)
+    if found:
+        dead = ~living_texts(shards)
+        dead[[place for places in found.values() for place in places]] = True
+        config.deleted = write_deleted(folder, dead)
+        write_config(folder, config)
+    remove_strays(folder, config)
+    return len(found)
 
 
 # ---------------------------------------------------------------- a whole index
@@ -121,7 +222,10 @@ def build(
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     for corpus in corpora:
+        corpus.key = config.key
         corpus.check(config.unit)  # unusable rows are reported before the long work
+    if config.key is not None:
+        _check_keys(corpora)
     with writing(folder), ExitStack() as stack:
         _check_free(folder, overwrite)  # another process may have made one meanwhile
         replacing, place = (folder / FILE).is_file(), folder
@@ -134,6 +238,16 @@ def build(
             add_corpus(place, corpus, model, progress)
         if replacing:
             _put_in_place(place, folder)
+
+
+def _check_keys(corpora: Sequence[Corpus]) -> None:
+    """Raise if rows of two corpora have one key."""
+    seen: dict[str, Corpus] = {}
+    for corpus in corpora:
+        for key in corpus.row_keys():
+            if seen.setdefault(key, corpus) is not corpus:
+                fault = f"{corpus.name}: the {corpus.key} {key[:40]!r} is in {seen[key].name} too"
+                raise LimelightError(f"{fault}; each row needs its own", code="key-exists")
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:
@@ -151,7 +265,8 @@ def _clear_unless_part_of(place: Path, corpora: Sequence[Corpus], config: IndexC
     given = [(corpus.sha256, corpus.text) for corpus in corpora]
     with suppress(LimelightError):
         found = read_config(place)
-        if replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources):
+        same = replace(found, sources=[], shards=[], numbered=0) == config
+        if same and all((x.sha256, x.text) in given for x in found.sources):
             return
     shutil.rmtree(place, ignore_errors=True)
 

@@ -19,6 +19,7 @@ from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
 from ..tables.table import column_names, read_values
 from ..text.sentences import passage_spans, sentence_spans
+from .keys import key_text
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
 
@@ -37,6 +38,7 @@ class Corpus:
         self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error"
     ) -> None:
         self.on_bad, self.skipped = on_bad, 0
+        self.key: str | None = None  # the column that names a row, in an index that has one
         self._texts: list[Any] | None = None
         if isinstance(given, str | os.PathLike):
             self.path = Path(given)
@@ -63,17 +65,27 @@ class Corpus:
 
     def check(self, unit: str = "texts") -> None:
         """Raise if there is nothing to index, or at the first row that cannot be used."""
+        columns = [] if self._texts is not None or self.key is None else column_names(self.path)
+        if columns and self.key not in columns:
+            fault = f"{self._where} has no column {self.key!r} to name its rows by"
+            raise LimelightError(f"{fault}; its columns: {', '.join(columns)}", code="column-missing")
         deque(self._rows(), maxlen=0)
         if next(self.entries(unit), None) is None:
             raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
 
+    def row_keys(self) -> Iterator[str]:
+        """The keys of the rows."""
+        return (key_text(columns.get(self.key or "")) or "" for _, _, columns in self._rows())
+
     def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        self.skipped, number = 0, 0
+        self.skipped, number, seen = 0, 0, dict[str, int]()
         for number, (text, columns) in enumerate(self._values(), 1):
             try:
                 if isinstance(text, BadRowError):
                     raise text
                 check_text(text, f"column {self.text!r}" if self.text else "it")
+                if self.key is not None:
+                    _check_key(self.key, columns.get(self.key), number, seen)
             except BadRowError as error:
                 if self.on_bad == "error":
                     hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
@@ -113,3 +125,11 @@ class Corpus:
         with tidy_os_errors(f"cannot read {self.path}"):
             found = os.stat(file_of(self.path))
         return found.st_size, found.st_mtime_ns
+
+
+def _check_key(column: str, value: Any, number: int, seen: dict[str, int]) -> None:
+    key = key_text(value)
+    if key is None:
+        raise BadRowError(f"its key, column {column!r}, must be text or a number")
+    if seen.setdefault(key, number) != number:
+        raise BadRowError(f"its key, {column} {key[:40]!r}, is that of row {seen[key]} too")

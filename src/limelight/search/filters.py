@@ -90,18 +90,20 @@ def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any
 
 
 def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> np.ndarray:
-    """(texts,): True where every condition holds. Every text's columns are read."""
-    found, columns = [], dict[str, None]()
+    """(texts,): True where every condition holds. Every text's columns are read, but for deleted texts."""
+    found, columns = list[np.ndarray](), dict[str, None]()
     for shard in shards:
+        here = []
         for values in shard.columns():
             columns.update(dict.fromkeys(values))
-            found.append(all(each.holds(values.get(each.column)) for each in conditions))
+            here.append(all(each.holds(values.get(each.column)) for each in conditions))
+        found.append(np.array(here, bool) if shard.alive is None else np.array(here, bool) & shard.alive)
     for each in conditions:
         if each.column not in columns:
             known = ", ".join(map(repr, columns)) or "none"
             fault = f"no text of the index has a column {each.column!r}; its columns: {known[:200]}"
             raise LimelightError(fault, code="column-missing")
-    return np.array(found, bool)
+    return np.concatenate(found)
 
 
 def _number(value: Any) -> float:

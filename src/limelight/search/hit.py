@@ -7,6 +7,8 @@ from typing import Any
 
 from ..reading.comparison import Comparison
 
+_FACTS = ("score", "text", "source", "row", "start", "columns", "key")
+
 
 @dataclass(frozen=True, eq=False)
 class Hit:
@@ -23,6 +25,7 @@ class Hit:
     cosine: float = 0.0  # of its vector with the query's; 0 by words alone
     meaning_weight: float = 1.0  # of the cosine in the score
     matches: tuple[tuple[str, float], ...] = ()  # the query's words that it has, and what each adds
+    key: Any = None  # what names the row in the index: `Index.delete` takes it
 
     @property
     def meaning(self) -> float:
@@ -43,7 +46,7 @@ class Hit:
 
     def to_dict(self, pairs: int = 5) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`, with the pairs of words that contribute most."""
-        found = {name: getattr(self, name) for name in ("score", "text", "source", "row", "start", "columns")}
+        found = {name: getattr(self, name) for name in _FACTS}
         found |= {"meaning": self.meaning, "matches": [list(each) for each in self.matches]}
         if self.comparison:
             found["words"] = self.top_pairs(pairs)

@@ -16,14 +16,15 @@ from ..reading.comparison import Comparison
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 from .approximate import build_approximate, check_approximate, open_approximate
-from .build import add_corpus, build, encode, new_config, open_model, writing
+from .build import add_corpus, build, delete_rows, encode, new_config, open_model, writing
+from .compact import compact, tidy
 from .corpus import Corpus, Row
 from .exact import ExactSearch
 from .filters import Condition, allowed_texts, make_conditions
 from .hit import Hit
 from .index_folder import check_shards, open_shards, read_config, remove_strays, write_config
 from .ranking import WAYS, Ranked, Ranking
-from .shards import damaged
+from .shards import damaged, living_texts
 from .words import find_words
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
@@ -66,24 +67,26 @@ class Index:
 
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
-        self._source_ends = list(accumulate(len(source.shards) for source in self.config.sources))
-        self._approximate = open_approximate(self.folder, self.config, self._exact.threads)
+        self._source_ends = list(accumulate(source.rows for source in self.config.sources))
+        alive = living_texts(self._shards) if self.config.deleted else None
+        self._approximate = open_approximate(self.folder, self.config, self._exact.threads, alive)
         self._ranking = Ranking(self._shards, self._exact, self._approximate)
         self._filtered: tuple[list[Condition], np.ndarray | None] = [], None
 
     @classmethod
     def create(
         cls, folder: str | Path, corpus: str | Path | Iterable[Row], *, model: str | Path = "reader",
-        sentences: bool = False, passages: bool = False, text: str | None = None, precision: str = "int8",
-        on_bad: str = "error", overwrite: bool = False, progress: bool = False,
+        sentences: bool = False, passages: bool = False, text: str | None = None, key: str | None = None,
+        precision: str = "int8", on_bad: str = "error", overwrite: bool = False, progress: bool = False,
     ) -> Index:  # fmt: skip
         """Make an index of a table, given by its path, or of a list of texts or of rows: {"text": ..., ...}.
 
         With `sentences`, each sentence is an entry of its own; with `passages`, each passage of about 100
-        words of a long text. `precision` is that in which the texts are read; int8 is several times as fast.
+        words of a long text. `key` is the column that names a row, to update and delete it by; no two rows
+        may have the same. `precision` is that in which the texts are read; int8 is several times as fast.
         """
-        given = Corpus(corpus, text, on_bad)
-        build(Path(folder), [given], *new_config(model, sentences, precision, passages), overwrite, progress)
+        given, config = Corpus(corpus, text, on_bad), new_config(model, sentences, precision, passages, key)
+        build(Path(folder), [given], *config, overwrite, progress)
         return cls(folder)
 
     @classmethod
@@ -97,19 +100,71 @@ class Index:
         self, corpus: str | Path | Iterable[Row], *, text: str | None = None, on_bad: str = "error",
         progress: bool = False,
     ) -> int:  # fmt: skip
-        """Add a table, or a list of texts or rows, or the rest of one; return how many texts were added."""
-        given = Corpus(corpus, text, on_bad)
+        """Add a table, or a list of texts or rows, or the rest of one; return how many texts were added.
+
+        In an index with a key column, a row whose key is there already is an error: see `update`.
+        """
+        return self._add(Corpus(corpus, text, on_bad), progress, update=False)
+
+    def update(
+        self, corpus: str | Path | Iterable[Row], *, text: str | None = None, on_bad: str = "error",
+        progress: bool = False,
+    ) -> int:  # fmt: skip
+        """Add rows, which take the place of those with the same keys; return how many texts were added.
+
+        >>> import tempfile
+        >>> rows = [{"id": 7, "text": "Cold soup."}, {"id": 8, "text": "A late train."}]
+        >>> index = Index.create(f"{tempfile.mkdtemp()}/index", rows, key="id")
+        >>> index.update([{"id": 7, "text": "Hot soup."}, {"id": 9, "text": "Warm beer."}])
+        2
+        >>> [(hit.key, hit.text) for hit in index.search("soup", k=1)], len(index)
+        ([(7, 'Hot soup.')], 3)
+        """
+        return self._add(Corpus(corpus, text, on_bad), progress, update=True)
+
+    def _add(self, given: Corpus, progress: bool, update: bool) -> int:
         with writing(self.folder):
             config = read_config(self.folder)  # another process may have replaced the one that is open here
+            given.key = config.key
+            if update and config.key is None:
+                fault = f"{self.folder} has no key column to update by; build it with --key"
+                raise LimelightError(f"{fault}, or delete by number and add", code="index-without-keys")
             given.check(config.unit)
             model = open_model(config, self._model, config.precision)
-            added = add_corpus(self.folder, given, model, progress)
+            added = add_corpus(self.folder, given, model, progress, update)
+            tidy(self.folder)
         self._reopen()
         return added
 
-    def build_approximate(self) -> None:
-        """Prepare approximate search, for millions of texts; adding texts undoes it. Needs faiss."""
+    def delete(self, keys: Iterable[Any]) -> int:
+        """Delete the rows that have these keys, with all their sentences; return how many rows there were.
+
+        A key is the value of the key column, or else the number of a row: `Hit.key` is either. No search
+        finds a deleted row any more, and scores are those of an index that never had it. Its bytes stay in
+        the folder until `compact`, which adding to the index calls when a quarter of its texts is deleted.
+
+        >>> import tempfile
+        >>> index = Index.create(f"{tempfile.mkdtemp()}/index", ["Cold soup.", "Hot soup.", "A late train."])
+        >>> index.delete([hit.key for hit in index.search("cold soup", k=1)])
+        1
+        >>> [hit.text for hit in index.search("cold soup", by="words")]
+        ['Hot soup.']
+        """
         with writing(self.folder):
+            deleted = delete_rows(self.folder, [keys] if isinstance(keys, str | int) else keys)
+        self._reopen()
+        return deleted
+
+    def compact(self) -> None:
+        """Write the shards anew without deleted texts, and join small ones. Nothing is read by the model."""
+        with writing(self.folder):
+            compact(self.folder)
+        self._reopen()
+
+    def build_approximate(self) -> None:
+        """Prepare approximate search, for millions of texts; those added later are searched in full."""
+        with writing(self.folder):
+            compact(self.folder)
             config, shards = open_shards(self.folder)
             threads = self._exact.threads
             config.approximate = build_approximate(self.folder, shards, config.size, threads)
@@ -134,7 +189,7 @@ class Index:
                 raise damaged(f"{self.folder}: {fault}; build the index again")
 
     def __len__(self) -> int:
-        return self.config.rows
+        return self.config.living
 
     def __repr__(self) -> str:
         return f"Index({str(self.folder)!r}, {len(self):,} {self.config.unit})"
@@ -235,11 +290,13 @@ class Index:
     def _hit(self, ranked: Ranked) -> Hit:
         shard = bisect.bisect_right(self._ends, ranked.place)
         entry = self._shards[shard].entry(ranked.place - (self._ends[shard - 1] if shard else 0))
-        number = bisect.bisect_right(self._source_ends, shard)
+        number = bisect.bisect_right(self._source_ends, ranked.place)
+        source, key = self.config.sources[number], self.config.key
         return Hit(
-            ranked.score, entry["text"], self.config.sources[number].name, number, entry["row"],
-            entry.get("start"), entry["columns"], cosine=ranked.cosine, meaning_weight=ranked.meaning_weight,
+            ranked.score, entry["text"], source.name, number, entry["row"], entry.get("start"),
+            entry["columns"], cosine=ranked.cosine, meaning_weight=ranked.meaning_weight,
             matches=ranked.matches,
+            key=source.before + entry["row"] if key is None else entry["columns"].get(key),
         )  # fmt: skip
 
     def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:

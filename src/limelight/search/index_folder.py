@@ -1,11 +1,12 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
-    index.json                          the model, the corpora, the shards with their sizes and checksums
-    shard-000000-3f2a…c1.safetensors    up to 65,536 texts; its name has the start of its SHA-256
-    approximate.safetensors             for approximate search, if it was asked for
+    index.json                              the model, the corpora, the files with their sizes and checksums
+    shard-000000-3f2a…c1.safetensors        up to 65,536 texts
+    deleted-3f2a…c1.safetensors             which texts are deleted, if some are
+    approximate-3f2a…c1.safetensors         for approximate search, if it was asked for
 
-A shard never changes, and index.json is replaced in one step: whoever reads the folder sees all of a shard or
-none of it, however the process that writes ends.
+A file's name has the start of its SHA-256, and what is in it never changes. index.json is replaced in one
+step: whoever reads the folder sees all of a change or none of it, however the process that writes ends.
 """
 
 from __future__ import annotations
@@ -13,52 +14,60 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
+
+import numpy as np
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
+from .deleted import DeletedEntry, read_deleted
 from .shards import Shard, ShardEntry, damaged, map_shard
 
-FORMAT = 2
-FILE, APPROXIMATE = "index.json", "approximate.safetensors"
+FORMAT = 3  # 1: without words; 2: shards of one corpus each, none deleted
+FILE = "index.json"
 OLD_APPROXIMATE = "approximate.faiss"  # of earlier versions
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
+_OTHER_NAME = re.compile(r"deleted-[0-9a-f]{16}\.safetensors|approximate(-[0-9a-f]{16})?\.safetensors")
 _Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
 
 @dataclass
 class Source:
-    """A corpus in the index, and the shards made of it."""
+    """A corpus in the index. Its texts come after those of the corpora before it."""
 
     name: str
     sha256: str  # of the file, or of the texts given in Python
     text: str | None  # its text column
     finished: bool = False
-    shards: list[ShardEntry] = field(default_factory=list)
+    rows: int = 0  # its texts that are in the shards
+    before: int = 0  # the number of its first row in the index, less one
 
-    @property
-    def rows(self) -> int:
-        """Its texts that are in the index."""
-        return sum(shard.rows for shard in self.shards)
+    def check_finished(self) -> None:
+        """Raise if the rest of it is still to come."""
+        if not self.finished:
+            fault = f"{self.name} is in the index only in part; add it again, unchanged"
+            raise LimelightError(fault, code="index-unfinished")
 
 
 @dataclass(frozen=True)
 class ApproximateEntry:
-    """What index.json says of approximate.safetensors."""
+    """What index.json says of the file for approximate search."""
 
     rows: int  # the texts that are in it: all, unless some were added later
     bytes: int
     sha256: str
+    file: str = "approximate.safetensors"  # of earlier versions
 
 
 @dataclass
@@ -74,11 +83,10 @@ class IndexConfig:
     approximate: ApproximateEntry | None = None
     passages: bool = False  # whether long texts were split
     words: bool = False  # whether the shards say which words the texts have: not in format 1
-
-    @property
-    def shards(self) -> list[ShardEntry]:
-        """All shards, in order."""
-        return [shard for source in self.sources for shard in source.shards]
+    shards: list[ShardEntry] = field(default_factory=list)
+    key: str | None = None  # the column that names a row
+    numbered: int = 0  # the largest number that a row was given so far
+    deleted: DeletedEntry | None = None
 
     @property
     def unit(self) -> str:
@@ -87,18 +95,25 @@ class IndexConfig:
 
     @property
     def rows(self) -> int:
-        """All texts."""
+        """All texts, the deleted ones too."""
         return sum(shard.rows for shard in self.shards)
 
-    def source(self, name: str, sha256: str, text: str | None) -> Source:
-        """A corpus in the index, finished or not, or else a new one."""
-        for source in self.sources:
+    @property
+    def living(self) -> int:
+        """The texts that are not deleted."""
+        return self.rows - (self.deleted.count if self.deleted else 0)
+
+    def find_source(self, sha256: str, text: str | None) -> Source | None:
+        """A corpus that is in the index, in part or as a whole."""
+        for source in reversed(self.sources):
             if (source.sha256, source.text) == (sha256, text):
                 return source
-            if not source.finished:
-                fault = f"{source.name} is in the index only in part; add it again, unchanged"
-                raise LimelightError(fault, code="index-unfinished")
-        self.sources.append(Source(name, sha256, text))
+            source.check_finished()
+        return None
+
+    def new_source(self, name: str, sha256: str, text: str | None) -> Source:
+        """A corpus that is not in the index yet."""
+        self.sources.append(Source(name, sha256, text, before=self.numbered))
         return self.sources[-1]
 
     @property
@@ -119,9 +134,10 @@ def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> N
 
 def remove_strays(folder: Path, config: IndexConfig) -> None:
     """Remove files that index.json does not name, or no longer."""
-    named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
+    entries = (*config.shards, config.deleted, config.approximate)
+    named = {FILE, *(each.file for each in entries if each is not None)}
     for path in folder.glob("*"):
-        if is_ours(path.name) and path.name not in {*named, FILE}:
+        if is_ours(path.name) and path.name not in named:
             path.unlink(missing_ok=True)
 
 
@@ -131,7 +147,8 @@ def is_ours(name: str) -> bool:
     >>> is_ours("index.json"), is_ours("thesis.txt")
     (True, False)
     """
-    return name in (FILE, APPROXIMATE, OLD_APPROXIMATE) or bool(_SHARD_NAME.fullmatch(name))
+    known = _SHARD_NAME.fullmatch(name) or _OTHER_NAME.fullmatch(name)
+    return name in (FILE, OLD_APPROXIMATE) or known is not None
 
 
 def layout(folder: Path) -> FolderLayout:
@@ -164,19 +181,42 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
     """The index and its shards, mapped into memory. Only sizes are checked, not every byte."""
     for _ in range(_TRIES):
         config = read_config(folder)
+        named = [each.file for each in (*config.shards, config.deleted) if each is not None]
         with ExitStack() as stack, tidy_os_errors(f"cannot read {folder}"):
-            files = open_together(Path(folder), [FILE, *(shard.file for shard in config.shards)], stack)
-            missing = [shard.file for shard in config.shards if shard.file not in files]
+            files = open_together(Path(folder), [FILE, *named], stack)
+            missing = [name for name in named if name not in files]
             if not missing:
                 try:
-                    given = config.size, config.words
-                    return config, [map_shard(files[each.file], each, *given) for each in config.shards]
+                    return config, _map_shards(config, files)
                 except LimelightError as error:
                     raise LimelightError(f"{folder}: {error}", code=error.code) from None
         if read_config(folder) == config:  # otherwise another index has taken its place
             raise damaged(f"{folder}: {missing[0]} is missing; build the index again")
     fault = f"{folder} keeps being replaced by another process; try again later"
     raise LimelightError(fault, code="file-changed")
+
+
+def _map_shards(config: IndexConfig, files: Mapping[str, BinaryIO]) -> list[Shard]:
+    """The shards, which know what is deleted of them; the numbers of an earlier version's rows are added."""
+    given = config.size, config.words, config.key is not None
+    shards = [map_shard(files[each.file], each, *given) for each in config.shards]
+    if not config.numbered:
+        _number_rows(config, shards)
+    if config.deleted is None:
+        return shards
+    dead = np.zeros(config.rows, bool)
+    dead[: config.deleted.rows] = read_deleted(files[config.deleted.file], config.deleted)
+    parts = np.split(dead, list(accumulate(map(len, shards)))[:-1])
+    return [shard.without(part) for shard, part in zip(shards, parts, strict=True)]
+
+
+def _number_rows(config: IndexConfig, shards: Sequence[Shard]) -> None:
+    last = dict(zip(accumulate(map(len, shards)), shards, strict=True))  # a corpus ended with its shard
+    end = 0
+    for source in config.sources:
+        source.before, end = config.numbered, end + source.rows
+        if source.rows and end in last:
+            config.numbered += int(last[end].entry(len(last[end]) - 1)["row"])
 
 
 def check_shards(folder: str | Path, config: IndexConfig) -> None:
@@ -202,7 +242,13 @@ def _parse_config(content: bytes) -> IndexConfig:
     try:
         found = data.pop("approximate")
         data["approximate"] = None if found is None else _typed(ApproximateEntry(**found))
-        config = _typed(IndexConfig(**{**data, "sources": [_parse_source(each) for each in data["sources"]]}))
+        found = data.pop("deleted", None)
+        data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
+        if "shards" not in data:
+            _flatten(data)
+        data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
+        config = _typed(IndexConfig(**{**data, "sources": [_typed(Source(**x)) for x in data["sources"]]}))
+        _check_entries(config)
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged(f"{FILE} is damaged: wrong fields; build the index again") from error
     if not 0 < config.size < 2**24:
@@ -210,11 +256,23 @@ def _parse_config(content: bytes) -> IndexConfig:
     return config
 
 
-def _parse_source(data: Mapping[str, Any]) -> Source:
-    shards = [_typed(ShardEntry(**each)) for each in data["shards"]]
-    if any(shard.rows < 1 or not _SHARD_NAME.fullmatch(shard.file) for shard in shards):
+def _flatten(data: dict[str, Any]) -> None:
+    """The description as earlier versions wrote it: each corpus has its own shards."""
+    data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
+    for source in data["sources"]:
+        source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
+
+
+def _check_entries(config: IndexConfig) -> None:
+    """Raise a TypeError unless the names are those of our files and the numbers of texts add up."""
+    others = [each for each in (config.deleted, config.approximate) if each is not None]
+    named = all(_SHARD_NAME.fullmatch(each.file) for each in config.shards)
+    named = named and all(_OTHER_NAME.fullmatch(each.file) for each in others)
+    rows = sum(source.rows for source in config.sources)
+    counts = all(each.rows > 0 for each in config.shards) and all(each.rows >= 0 for each in config.sources)
+    within = all(0 < each.rows <= rows for each in others)
+    if not named or not counts or rows != config.rows or not within:
         raise TypeError
-    return _typed(Source(**{**data, "shards": shards}))
 
 
 def _typed(entry: _Entry) -> _Entry:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .approximate import ApproximateSearch
 from .exact import ExactSearch, cosines
-from .shards import Shard
+from .shards import Shard, living_texts
 from .words import WordSearch
 
 WAYS = ("meaning", "words", "both")
@@ -40,7 +40,9 @@ class Ranking:
         self, shards: Sequence[Shard], exact: ExactSearch, approximate: ApproximateSearch | None
     ) -> None:
         self.shards, self._exact, self._approximate = shards, exact, approximate
-        self.texts = sum(map(len, shards))
+        self.texts = sum(map(len, shards))  # the deleted ones too
+        self.living = sum(shard.living for shard in shards)
+        self.alive = living_texts(shards) if self.living < self.texts else None
 
     @cached_property
     def words(self) -> WordSearch:
@@ -51,13 +53,14 @@ class Ranking:
         self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, exact: bool = False,
         allowed: np.ndarray | None = None,
     ) -> list[list[Ranked]]:  # fmt: skip
-        """The best k texts of each query, best first, of those that are allowed; by words, those that match.
+        """The best k texts of each query, best first, of those that are allowed and not deleted; by words,
+        those that match.
 
         Of equal scores, the first in the index comes first.
         """
         for shard in self.shards:
             shard.check()
-        k = min(k, self.texts if allowed is None else int(allowed.sum()))
+        k = min(k, self.living if allowed is None else int(allowed.sum()))
         if not k:
             return [[] for _ in queries]
         if by == "words":
@@ -77,12 +80,25 @@ class Ranking:
             return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
         fast = self._approximate
         if fast is not None and fast.finds(k) and not exact and allowed is None:
-            scores, places = fast.search(self.shards, Q, k, extra)
+            scores, places = fast.search(self.shards, Q, k, extra, self._newest(fast.rows, Q, k, extra))
         else:
+            allowed = self.alive if allowed is None else allowed
             scores, places = self._exact.search(self.shards, Q, k, extra, allowed)
         if extra is None:
             scores = np.clip(scores, -1, 1)  # rounded vectors may be a little longer than 1
         return scores, places
+
+    def _newest(self, first: int, Q: np.ndarray, k: int, extra: np.ndarray | None) -> np.ndarray | None:
+        """The best places, (queries, up to k), among the texts after the first ones, found exactly."""
+        start, shards = 0, list(self.shards)
+        while shards and start < first:
+            start += len(shards.pop(0))
+        k = min(k, sum(shard.living for shard in shards))
+        if not k:
+            return None
+        later = None if extra is None else extra[:, start:]
+        alive = None if self.alive is None else self.alive[start:]
+        return start + self._exact.search(shards, Q, k, later, alive)[1]
 
     def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
         query = self.words.query(text)

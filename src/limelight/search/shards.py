@@ -5,7 +5,10 @@ scales    (n,) float32
 lines     (bytes,) uint8      a line of JSON for each: text, row, columns
 ends      (n,) int64          where each line ends
 
-and which words they have (`POSTINGS` in words.py), unless it is from an earlier version.
+and which words they have (`POSTINGS` in words.py), unless it is from an earlier version. In an index with a
+key column also
+
+keys      (n,) uint64         hashes of the rows' keys
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import json
 import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -27,6 +30,7 @@ from ..errors import LimelightError
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
+from .keys import hash_keys, key_text
 from .words import POSTINGS, Postings, pack_postings
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
@@ -57,6 +61,20 @@ class Shard:
     ends: np.ndarray  # (n,)
     postings: Postings | None = None  # which words the texts have
     mapped: mmap.mmap | None = None  # the file that they are mapped from
+    keys: np.ndarray | None = None  # (n,), in an index with a key column
+    alive: np.ndarray | None = None  # (n,): False for texts that are deleted; None if none is
+
+    def without(self, dead: np.ndarray) -> Shard:
+        """The same shard, in which the texts are deleted where `dead` (n,) says so."""
+        if not dead.any():
+            return self
+        postings = None if self.postings is None else replace(self.postings, alive=~dead)
+        return replace(self, alive=~dead, postings=postings)
+
+    @property
+    def living(self) -> int:
+        """The texts that are not deleted."""
+        return len(self) if self.alive is None else int(self.alive.sum())
 
     def check(self) -> None:
         """Raise if the file was truncated after it was opened: reading what is gone ends the process."""
@@ -71,9 +89,13 @@ class Shard:
         return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
 
     def columns(self) -> Iterator[dict[str, Any]]:
-        """The columns of each text."""
+        """The columns of each text; none of one that is deleted."""
         start = 0
         for at, end in enumerate(self.ends.tolist()):
+            if self.alive is not None and not self.alive[at]:
+                yield {}
+                start = end
+                continue
             found = _parse_columns(self.lines[start:end].tobytes())
             yield self.entry(at)["columns"] if found is None else found
             start = end
@@ -90,6 +112,12 @@ class Shard:
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
             raise damaged(f"text {at} of a shard is damaged; build the index again")
         return found
+
+
+def living_texts(shards: Sequence[Shard]) -> np.ndarray:
+    """(texts,): False where a text is deleted."""
+    parts = [np.ones(len(each), bool) if each.alive is None else each.alive for each in shards]
+    return np.concatenate(parts) if parts else np.ones(0, bool)
 
 
 def _parse_columns(line: bytes) -> dict[str, Any] | None:
@@ -133,8 +161,9 @@ def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pack_shard(
-    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], words: bool = True
-) -> bytes:
+    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], words: bool = True,
+    key: str | None = None,
+) -> bytes:  # fmt: skip
     """The bytes of the file; an index from an earlier version stays one without words.
 
     >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2)
@@ -148,6 +177,8 @@ def pack_shard(
     tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
     if words:
         tensors |= pack_postings([each["text"] for each in entries])
+    if key is not None:
+        tensors["keys"] = hash_keys(key_text(each["columns"][key]) or "" for each in entries)
     return b"".join(safetensors_pieces(tensors))
 
 
@@ -160,16 +191,18 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
     return entry
 
 
-def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool) -> Shard:
+def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool, keyed: bool) -> Shard:
     """Map an open file into memory; its size, rows and size of vectors must be what the index says."""
     name, rows, found = entry.file, entry.rows, os.fstat(file.fileno()).st_size
     if found != entry.bytes:
         fault = f"{name} has {found:,} bytes, not the {entry.bytes:,} it was written with"
         raise damaged(f"{fault}; build the index again")
-    mapped, arrays = map_tensors(file, name, found, _KINDS | (POSTINGS if words else {}))
+    kinds = _KINDS | (POSTINGS if words else {}) | ({"keys": np.uint64} if keyed else {})
+    mapped, arrays = map_tensors(file, name, found, kinds)
     postings = Postings(**{each: arrays.pop(each) for each in POSTINGS}) if words else None
     lines, ends = arrays["lines"], arrays["ends"]
-    expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
+    expected: dict[str, tuple[int, ...]] = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
+    expected |= {"keys": (rows,)} if keyed else {}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
     fits = fits and (postings is None or postings.fit_together(rows))
     if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):

@@ -2,7 +2,8 @@
 
 A shard holds its own postings. What needs the whole index, how many texts have a word and how long a text is
 on average, is added up when a query comes, so that shards never change when texts are added. Libraries such
-as bm25s store finished scores, which would all change.
+as bm25s store finished scores, which would all change. A deleted text counts for nothing: scores are those of
+an index that never had it.
 """
 
 from __future__ import annotations
@@ -95,12 +96,13 @@ class Postings:
     places: np.ndarray
     counts: np.ndarray
     lengths: np.ndarray
+    alive: np.ndarray | None = None  # (n,): False for texts that are deleted, which have no words then
 
     def fit_together(self, texts: int) -> bool:
         """Whether the sizes of the arrays agree; what is in them is checked where it is used."""
         sizes = {"word_ends": len(self.words), "posting_ends": len(self.places)}
         ends = [(getattr(self, name), size) for name, size in sizes.items()]
-        one = all(each.ndim == 1 for each in vars(self).values())
+        one = all(getattr(self, name).ndim == 1 for name in POSTINGS)
         return (
             one
             and len(self.lengths) == texts
@@ -119,7 +121,15 @@ class Postings:
         if not self._are_valid(places, counts):
             fault = "the words of a shard are damaged; build the index again"
             raise LimelightError(fault, code="file-damaged")
+        if self.alive is not None:
+            kept = self.alive[places]
+            return places[kept], counts[kept]
         return places, counts
+
+    @property
+    def living_lengths(self) -> np.ndarray:
+        """The words of each text that is not deleted."""
+        return self.lengths if self.alive is None else self.lengths[self.alive]
 
     def _are_valid(self, places: np.ndarray, counts: np.ndarray) -> bool:
         """Whether the places are those of texts, each once and in order, which are long enough."""
@@ -160,12 +170,13 @@ class WordSearch:
     def __init__(self, shards: Sequence[Postings]) -> None:
         self.shards = shards
         self.starts = [0, *accumulate(len(each.lengths) for each in shards)]
+        self.texts = sum(len(each.living_lengths) for each in shards)
 
     @cached_property
     def mean_length(self) -> float:
         """The words of a text, on average."""
-        total = sum(int(each.lengths.sum(dtype=np.int64)) for each in self.shards)
-        return max(total, 1) / max(self.starts[-1], 1)
+        total = sum(int(each.living_lengths.sum(dtype=np.int64)) for each in self.shards)
+        return max(total, 1) / max(self.texts, 1)
 
     @cached_property
     def _norms(self) -> list[np.ndarray]:
@@ -179,7 +190,7 @@ class WordSearch:
             words.setdefault(normal, text[start:end])
         postings = tuple(tuple(shard.of(word) for shard in self.shards) for word in words)
         having = np.array([sum(len(places) for places, _ in each) for each in postings], float)
-        rarity = np.log1p((self.starts[-1] - having + 0.5) / (having + 0.5))
+        rarity = np.log1p((self.texts - having + 0.5) / (having + 0.5))
         weights = rarity / max(float(rarity.sum()), 1e-9)
         return WordQuery(tuple(words.values()), tuple(weights.tolist()), postings)
 

@@ -75,12 +75,20 @@ INDEX_ROUTES: dict[str, tuple[str, Any, Any]] = {
         "Add texts to the index, each alone or with columns; only if the server was started with --writable.",
         {"texts": [TEXT, {"text": "Chilly broth!", "stars": 2}]}, {"added": 2, "texts": 1000},
     ),
+    "/update": (
+        "The same, where rows take the place of those with the same keys; the index must have a key column.",
+        {"texts": [{"id": 17, "text": "Chilly broth!"}]}, {"added": 1, "texts": 1000},
+    ),
+    "/delete": (
+        "Delete rows by their keys, which hits have as key.", {"keys": [17]}, {"deleted": 1, "texts": 999},
+    ),
 }  # fmt: skip
 _UNDERSCORES = str.maketrans("/", "_", "{}")
 ERRORS = {
     400: "not JSON, not UTF-8, or no texts", 401: "no token, or a wrong one",
     403: "the index is read-only", 404: "no model of this name",
-    408: "the request was not complete in time", 413: "too large, too many texts or too many words",
+    408: "the request was not complete in time", 409: "another process writes the index, or a key is taken",
+    413: "too large, too many texts or too many words",
     415: "not application/json", 421: "the Host is not a name of this server",
     422: "a field is missing or of the wrong type", 424: "the model cannot do this",
     429: "too many requests are waiting", 503: "the server is shutting down",

@@ -1,4 +1,4 @@
-"""An index behind HTTP: search in it and, if the server was started so, add to it."""
+"""An index behind HTTP: search in it and, if the server was started so, change it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .posts import Posts, Workers
 MAX_HITS = 1000  # of all queries of a request: each is a text, and is read again for its words
 # Errors of an index that are the request's: a filter, a query, a row.
 REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
+CONFLICTS = {"busy", "key-exists", "index-without-keys"}  # with what the index is, now
 
 
 class ServedIndex:
@@ -43,11 +45,11 @@ class ServedIndex:
                 self._index, self._seen = fresh, seen
             return self._index
 
-    def add(self, rows: list[Any]) -> dict[str, int]:
-        """Add texts, and say how many there were new and how many there are now."""
+    def change(self, what: str, given: list[Any]) -> dict[str, int]:
+        """Add, update or delete, and say how many that were and how many texts there are now."""
         fresh = copy.copy(self.current())
-        added = fresh.add(rows)
-        return {"added": added, "texts": len(fresh)}
+        count = getattr(fresh, what)(given)
+        return {"deleted" if what == "delete" else "added": count, "texts": len(fresh)}
 
 
 class IndexRoutes:
@@ -55,13 +57,15 @@ class IndexRoutes:
 
     def __init__(self, folder: str | Path, posts: Posts, writable: bool) -> None:
         self._served, self._posts, self._writable = ServedIndex(folder), posts, writable
-        # One search at a time: it uses all cores by itself. Adding does not hold it up.
+        # One search at a time: it uses all cores by itself. Changes do not hold it up.
         self._searching = Workers(1, posts.limits.waiting)
-        self._adding = Workers(1, posts.limits.waiting)
+        self._changing = Workers(1, posts.limits.waiting)
 
     def all(self) -> list[Route]:
         """Every route."""
-        return [self._posts.route("/search", self.search), self._posts.route("/add", self.add)]
+        answers = {"/search": self.search, "/delete": self.delete}
+        answers |= {f"/{what}": partial(self._add, what) for what in ("add", "update")}
+        return [self._posts.route(path, answer) for path, answer in answers.items()]
 
     async def search(self, request: Request, body: Body) -> Any:
         """The hits of a query, or of each of several, with the words that made them hits."""
@@ -80,11 +84,18 @@ class IndexRoutes:
         hits = await _as_request_fault(self._searching.run, find)
         return hits[0] if one else hits
 
-    async def add(self, request: Request, body: Body) -> Any:
-        """Add texts, each alone or with columns."""
-        if not self._writable:
-            fault = "the index is read-only; start the server with --writable to add to it"
-            raise RequestError(403, fault, code="read-only")
+    async def delete(self, request: Request, body: Body) -> Any:
+        """Delete rows by their keys."""
+        self._check_writable()
+        keys = body.get("keys")
+        if not isinstance(keys, list) or not all(isinstance(key, str | int | float) for key in keys):
+            raise RequestError(422, "keys must be a list of texts or numbers")
+        check_count(len(keys), self._posts.limits)
+        return await _as_request_fault(self._changing.run, partial(self._served.change, "delete", keys))
+
+    async def _add(self, what: str, request: Request, body: Body) -> Any:
+        """Add texts, each alone or with columns, or update rows."""
+        self._check_writable()
         rows, limits = body.get("texts"), self._posts.limits
         if not isinstance(rows, list) or not all(isinstance(row, str | dict) for row in rows):
             raise RequestError(422, 'texts must be a list of texts, or of objects such as {"text": "..."}')
@@ -94,9 +105,14 @@ class IndexRoutes:
 
         def add() -> dict[str, int]:
             check_words(texts, self._served.current().model.tokenizer, limits, truncate=False)
-            return self._served.add(rows)
+            return self._served.change(what, rows)
 
-        return await _as_request_fault(self._adding.run, add)
+        return await _as_request_fault(self._changing.run, add)
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            fault = "the index is read-only; start the server with --writable to change it"
+            raise RequestError(403, fault, code="read-only")
 
 
 def _options(body: Body, queries: int) -> dict[str, Any]:
@@ -144,7 +160,7 @@ async def _as_request_fault(run: Callable[..., Any], function: Callable[[], Any]
     try:
         return await run(function)
     except LimelightError as error:
-        status = 422 if error.code in REQUEST_FAULTS else 409 if error.code == "busy" else 424
+        status = 422 if error.code in REQUEST_FAULTS else 409 if error.code in CONFLICTS else 424
         raise RequestError(status, str(error), code=error.code) from None
 
 

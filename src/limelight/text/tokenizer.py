@@ -215,7 +215,9 @@ class Tokenizer:
         """
         if text.isascii():
             return self._split_ascii(text)
-        return [word.lower() if self.lowercase else word for word in self.split(text)]
+        words = self.split(encodable(text))
+        # letter by letter, as ids are found: the end of a word must not change its sigma
+        return ["".join(map(str.lower, word)) for word in words] if self.lowercase else words
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.

@@ -58,18 +58,18 @@ function numbers(bytes, type) {
   return type === "float16" ? Float32Array.from(values, fromHalf) : values
 }
 
-function fromHalf(bits) {
+export function fromHalf(bits) {
   const exponent = bits >> 10 & 31, fraction = bits & 1023
   const size = exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24
   return bits & 32768 ? -size : size
 }
 
-function ofNumbers({ shape: [, d], values }) {
+export function ofNumbers({ shape: [, d], values }) {
   return id => values.subarray(id * d, (id + 1) * d)
 }
 
 /** Two numbers to a byte, the first in its lower half, and a scale for each group (runtime/int4.py). */
-function ofFourBits({ shape: [, half], values }, { shape: [, groups], values: scale }) {
+export function ofFourBits({ shape: [, half], values }, { shape: [, groups], values: scale }) {
   const group = 2 * half / groups
   return id => {
     const vector = new Float32Array(2 * half)

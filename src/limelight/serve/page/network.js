@@ -10,7 +10,7 @@ export class Network {
     this.recipe = recipe
     this.words = words
     this.tensors = tensors
-    this.size = 2 * recipe.hidden
+    this.size = recipe.encoder === "words" ? recipe.projection || words(0).length : 2 * recipe.hidden // of a state
     this.maxRows = recipe.max_row || recipe.pooling === "max" ? 1 : 0 // the last row of M
     const matrices = Object.entries(tensors).flatMap(matricesOf)
     this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
@@ -25,10 +25,10 @@ export class Network {
     return this.tensors[name].values
   }
 
-  /** ids (n) -> H (n, 2u), A (r, n), M (r, 2u). */
+  /** ids (n) -> H (n, 2u), A (r, n), M (r, 2u); the encoder `words` has word vectors for states. */
   encode(ids) {
     const n = ids.length, { recipe, size } = this
-    const H = this.bilstm(ids)
+    const H = recipe.encoder === "bilstm" ? this.bilstm(ids) : this.convolved(ids.map(id => this.word(id)))
     const A = [], M = []
     if (recipe.pooling === "self-attention") {
       A.push(...this.attention(H, n))
@@ -57,6 +57,16 @@ export class Network {
       for (let t = 0; t < n; t++) below[t] = joined(below[t], H.subarray(t * 2 * u, (t + 1) * 2 * u))
     }
     return H
+  }
+
+  /** Each word and its neighbours, with zeros outside the text; of the encoder `words`, the words alone. */
+  convolved(S) {
+    if (this.recipe.encoder === "words") return joined(...S)
+    const none = new Float32Array(S[0].length), size = this.size
+    const sides = [-1, 0, 1].map(far => joined(...S.map((_, t) => S[t + far] ?? none)))
+    const parts = sides.map((X, k) => this.products.multiply(this.matrices[`encoder.W.${k}`], X, S.length))
+    const bias = this.vector("encoder.b")
+    return parts[0].map((x, k) => Math.max(0, x + parts[1][k] + parts[2][k] + bias[k % size]))
   }
 
   /** A word's vector, projected if the model does. */
@@ -141,11 +151,16 @@ export class Network {
     return first.map((F, i) => F.map((row, r) => row.map((x, k) => x * second[i][r][k])))
   }
 
-  /** One vector for M, with a mean square of 1. */
-  scaledVector(M) {
+  /** One vector for M, as a reader gives it. */
+  oneVector(M) {
     const { products, matrices } = this
     const rows = products.multiply(matrices["vector.W_shared"], joined(...M), M.length)
-    const v = products.multiply(matrices["vector.W_rows"], rows, 1)
+    return products.multiply(matrices["vector.W_rows"], rows, 1)
+  }
+
+  /** The same, with a mean square of 1. */
+  scaledVector(M) {
+    const v = this.oneVector(M)
     const scale = Math.sqrt(v.length) / Math.max(Math.hypot(...v), 1e-12)
     return v.map(x => x * scale)
   }
@@ -184,6 +199,10 @@ function matricesOf([name, { shape, values }]) {
   if (shape.length === 2 && !/\.b_/.test(name)) return [[name, ...shape, values]]
   if (shape.length !== 3) return []
   const [count, rows, columns] = shape
+  if (name === "encoder.W") { // of a convolution: (2u, c, 3)
+    const part = k => Float32Array.from({ length: count * rows }, (_, at) => values[at * columns + k])
+    return [0, 1, 2].map(k => [`${name}.${k}`, count, rows, part(k)])
+  }
   const parts = Array.from({ length: count }, (_, k) => values.subarray(k * rows * columns, (k + 1) * rows * columns))
   if (name.startsWith("encoder.")) return parts.map((part, side) => [`${name}.${side}`, rows, columns, part])
   return parts.map((part, g) => [`${name}.${g}`, columns, rows, swapped(part, rows, columns)])

@@ -12,15 +12,16 @@ export class Tokenizer {
     this.ids = new Map(this.words.map((word, id) => [word, id]))
   }
 
-  /** The words of a text: [{start, end, id}], in UTF-16 units. A text without words is one unknown at 0, 0. */
+  /** The words of a text: [{word, start, end, id}], in UTF-16 units. One without words is one unknown at 0, 0. */
   locate(text) {
     const { lowered, places } = this.lower(text.toWellFormed?.() ?? wellFormed(text))
     const found = this.split(lowered).map(({ word, index }) => ({
       start: places ? places[index] : index,
       end: places ? places[index + word.length] : index + word.length,
       id: this.ids.get(word) ?? UNKNOWN,
+      word,
     }))
-    return found.length ? found : [{ start: 0, end: 0, id: UNKNOWN }]
+    return found.length ? found : [{ start: 0, end: 0, id: UNKNOWN, word: "" }]
   }
 
   /** The words of each piece: of a character of a script without spaces, and of what is between them. */

@@ -1,0 +1,132 @@
+// A folder that Limelight saved, in Node or a browser: the same words, vectors and probabilities as in Python.
+//
+//   const reader = await load("path/to/reader")
+//   reader.embed("I can't pay.")             // Float32Array of length 1
+//   const model = await load("path/to/model")
+//   model.predict("The soup was cold.")      // {label, probabilities}
+
+import { readFolder } from "./folder.js"
+import { Network, joined, softmax } from "./page/network.js"
+import { Tokenizer, UNKNOWN } from "./page/tokenizer.js"
+import { tokenizerOf } from "./rules.js"
+import { pieces } from "./spelling.js"
+
+const MAX_SPELLED = 10_000 // words outside the vocabulary whose vectors are kept
+
+/** Open a folder by its path or its address; or by a function from a file's name to a promise of its bytes. */
+export async function load(folder) {
+  return new Model(await readFolder(typeof folder === "function" ? folder : reading(String(folder))))
+}
+
+function reading(folder) {
+  if (/^https?:/.test(folder)) {
+    return async name => {
+      const answer = await fetch(`${folder.replace(/\/$/, "")}/${name}`)
+      if (!answer.ok) throw new Error(`${folder}/${name}: ${answer.status}`)
+      return new Uint8Array(await answer.arrayBuffer())
+    }
+  }
+  return async name => new Uint8Array(await (await import("node:fs/promises")).readFile(`${folder}/${name}`))
+}
+
+export class Model {
+  constructor({ config, tokenizer, tensors, words, grams }) {
+    const { text, model } = config.recipe
+    this.kind = config.kind // "text", "pair" or "reader"
+    this.labels = config.labels
+    this.task = text.task
+    this.thresholds = config.thresholds
+    this.maxLength = text.max_length
+    this.forbidden = config.facts?.forbidden?.words ?? []
+    this.tokenizer = new Tokenizer(tokenizerOf(tokenizer))
+    this.spelled = grams && new Spelled(this.tokenizer, words, grams, model.stems)
+    const vector = id => (id < words.count ? words.row(id) : this.spelled.vector(id))
+    this.network = new Network({ encoder: "bilstm", ...model }, tensors, vector)
+  }
+
+  /** The words of a text: [{word, start, end, id}], in UTF-16 units; `word` is as the vocabulary has it. */
+  words(text) {
+    const found = this.tokenizer.locate(String(text)).filter(({ word }) => !isForbidden(word, this.forbidden))
+    const words = found.length ? found : [{ word: "", start: 0, end: 0, id: UNKNOWN }]
+    return words.slice(0, this.maxLength || undefined)
+  }
+
+  /** {words, A: rows of one weight a word, M: as many rows}. */
+  encode(text) {
+    const words = this.words(text)
+    const ids = words.map(({ word, id }) => (this.spelled && word && id === UNKNOWN ? this.spelled.id(word, this.network) : id))
+    const { A, M } = this.network.encode(ids)
+    return { words, A, M }
+  }
+
+  /** The vector of a text: a reader's, of length 1; a classifier's is M, its rows one after the other. */
+  embed(text) {
+    const { M } = this.encode(text)
+    if (this.kind !== "reader") return joined(...M)
+    const v = this.network.oneVector(M), length = Math.hypot(...v) || 1
+    return v.map(x => x / length)
+  }
+
+  /** The answer to a text, or to two of a model of pairs: {label, probabilities}, or {value} of a number. */
+  predict(...texts) {
+    const wanted = { text: 1, pair: 2, reader: 0 }[this.kind]
+    if (!wanted) throw new Error("a reader has no labels; use embed")
+    if (texts.length !== wanted) throw new Error(`this model reads ${wanted === 1 ? "one text" : "two texts"}; got ${texts.length}`)
+    const [{ logits }] = this.network.classify([texts.map(text => this.encode(text).M)])
+    return this.decide(logits)
+  }
+
+  decide(logits) {
+    if (this.task === "regression") return { value: logits[0] }
+    if (this.task === "multi-label") {
+      const probabilities = Array.from(logits, x => 1 / (1 + Math.exp(-x)))
+      return { label: this.labels.filter((_, k) => probabilities[k] >= (this.thresholds?.[k] ?? 0.5)), probabilities }
+    }
+    const probabilities = [...softmax(Float64Array.from(logits))]
+    let sum = 0
+    const best = this.task === "ordinal"
+      ? probabilities.findIndex(p => (sum += p) >= 0.5) // the median
+      : probabilities.indexOf(Math.max(...probabilities))
+    return { label: this.labels.at(best), probabilities }
+  }
+}
+
+/** Vectors of words outside a reader's vocabulary, which get ids after those in it. */
+class Spelled {
+  constructor(tokenizer, words, grams, stems) {
+    Object.assign(this, { words, grams, known: stems ? tokenizer.ids : null, ids: new Map(), vectors: [] })
+  }
+
+  id(word, network) {
+    if (this.ids.size >= MAX_SPELLED) {
+      this.ids.clear()
+      this.vectors = []
+      network.inputs.clear()
+    }
+    if (!this.ids.has(word)) {
+      const { grams, stems } = pieces(word, this.known, this.grams.count - 1)
+      this.ids.set(word, this.words.count + this.vectors.length)
+      const [a, b] = [mean(grams, this.grams), mean(stems, this.words)]
+      this.vectors.push(a.map((x, k) => x + b[k]))
+    }
+    return this.ids.get(word)
+  }
+
+  vector(id) {
+    return this.vectors[id - this.words.count]
+  }
+}
+
+function mean(rows, table) {
+  const sum = new Float32Array(table.row(0).length)
+  for (const row of rows) table.row(row).forEach((x, k) => { sum[k] += x })
+  return sum.map(x => x / Math.max(rows.length, 1))
+}
+
+/** Whether a word, or a part of it between marks, is one of those that a model must not read. */
+function isForbidden(word, forbidden) {
+  if (!forbidden.length) return false
+  const folded = word.toLowerCase().replaceAll("ß", "ss")
+  const edges = [-1, ...Array.from(folded.matchAll(/[!-/:-@[-`{-~\u2010-\u2027]/g), mark => mark.index), folded.length]
+  return edges.some((start, k) => edges.slice(k + 1).some(end => forbidden.includes(folded.slice(start + 1, end))))
+}
