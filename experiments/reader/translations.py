@@ -93,7 +93,12 @@ def dictionary(inputs: Inputs, package: str, language: str, english_first: bool)
                 continue
             word = NOISE.sub("", found[1]).strip()
             other = NOISE.sub("", line).split(",")[0].split(";")[0].strip()
-            if word and other and max(len(word), len(other)) < LONGEST and not re.search(r"[:{}]|\d", word + other):
+            if (
+                word
+                and other
+                and max(len(word), len(other)) < LONGEST
+                and not re.search(r"[:{}]|\d", word + other)
+            ):
                 yield (language, word, other) if english_first else (language, other, word)
 
 
