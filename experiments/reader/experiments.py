@@ -202,7 +202,7 @@ def translate_words(
     theirs = np.arange(len(split) - others, len(split))
     twins = first + numbers[theirs] - numbers[first]
     device = choose_device("auto")
-    X, twin_X = (_shares(split, rows, known).to(device) for rows in (theirs, twins))
+    X, twin_X = (_shares(split, rows, known).to(device).coalesce() for rows in (theirs, twins))
     own = F.normalize(torch.from_numpy(vectors).to(device).float(), dim=1)
     centre = own.mean(0)
     found = _ridge(X, twin_X @ (own - centre), TWIN_RIDGE) + centre
