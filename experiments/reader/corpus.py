@@ -117,9 +117,13 @@ def key(sentence: str) -> int:
 
 
 def texts_of(path: Path) -> list[str]:
-    """The texts of an evaluation set: a table (.parquet), lines of JSON (field text) or a SMART collection."""
+    """The texts of an evaluation set: a table (.parquet), lines of JSON (field text), pairs that
+    translations.py held out (.tsv.xz), or a SMART collection."""
     import pyarrow.parquet as pq
 
+    if path.name.endswith(".tsv.xz"):
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            return [text for line in file for text in line.rstrip("\n").split("\t")[1:]]
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         cells = [cell for name in TEXT_COLUMNS & set(table.column_names) for cell in table[name].to_pylist()]
@@ -264,15 +268,23 @@ def write_shards(out: Path, name: str, rows: list[str]) -> None:
             file.write("\n".join(rows[i : i + SHARD]) + "\n")
 
 
-def write(kinds: dict[str, list[str]], report: list[dict], out: Path) -> None:
+def _most(kind: str) -> int | None:
+    return MOST.get(kind, MOST_PASSAGES if kind.startswith("passages-") else None)
+
+
+def _kind_and_number(given: str) -> tuple[str, int]:
+    kind, number = given.split("=")
+    return kind, int(number)
+
+
+def write(kinds: dict[str, list[str]], report: list[dict], out: Path, most: dict[str, int]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     held = {}
     for kind, rows in kinds.items():
         rows.sort()
         random.Random(1).shuffle(rows)
-        most = MOST.get(kind, MOST_PASSAGES if kind.startswith("passages-") else None)
         aside = min(HELD_OUT, len(rows) // 10)
-        held[kind], rows = rows[:aside], rows[aside:][:most]
+        held[kind], rows = rows[:aside], rows[aside:][: most.get(kind, _most(kind))]
         write_shards(out, kind if kind.startswith("passages-") else f"sentences-{kind}", rows)
         print(kind, len(rows), flush=True)
     (out / "heldout.json").write_text(json.dumps(held))
@@ -292,6 +304,9 @@ def main() -> None:
         "--cache", type=Path, help="folder that keeps what each source gave, for the next run"
     )
     parser.add_argument("--only", nargs="+", help="read only these sources, by name")
+    parser.add_argument(
+        "--most", type=_kind_and_number, nargs="*", default=[], metavar="KIND=N", help="in place of MOST's"
+    )
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
@@ -305,7 +320,7 @@ def main() -> None:
     print(len(excluded), "texts of evaluation sets are left out", flush=True)
     with Pool(arguments.processes) as pool:
         collected = pool.imap(partial(collect, inputs, excluded, arguments.cache), chosen)
-        write(*build(inputs, excluded, collected), arguments.out)
+        write(*build(inputs, excluded, collected), arguments.out, dict(arguments.most))
 
 
 if __name__ == "__main__":

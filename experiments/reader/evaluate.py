@@ -1,11 +1,14 @@
 """Measure readers, as the library runs them: similarity, search, few-label probes, typing errors, speed.
 
     python experiments/reader/evaluate.py CORPUS READER... [--teacher FOLDER] [--glove FILE] [--others]
+    python experiments/reader/evaluate.py CORPUS READER... --languages train-dev.parquet held-out.tsv.xz
 
 READER is a reader's folder, or a bundled one by its name; CORPUS/texts.json is what texts.py wrote.
 --teacher measures all-MiniLM-L6-v2 too (slow without a GPU), --glove the mean of word vectors, --others
 WordLlama (the package wordllama) and TF-IDF. Speed is that of STS-B's sentences, in sentences a second, the best
-of three rounds.
+of three rounds. --languages measures other languages than English instead: STS-B's development set in each,
+translations found among the pairs that translations.py held out, and a classifier trained on the English texts of
+requests.tsv, which are made up, on those in other languages.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ Meta = dict[str, Any]  # the content of texts.json
 Encode = Callable[[list[str]], np.ndarray]  # texts -> vectors of length 1
 TASKS = ("banking5", "sst500", "tweets500")
 HELD = "held-"
+REQUESTS = Path(__file__).with_name("requests.tsv")
 
 
 def ranks(values: np.ndarray | list[float]) -> np.ndarray:
@@ -80,6 +84,53 @@ def measure(encode: Encode, meta: Meta, full: bool) -> dict[str, Any]:
     if full:
         vectors = encode(meta["texts"])
         result |= {f"C={C}": probe(vectors, meta, C) for C in (1, 10)}
+    return result
+
+
+def read_languages(stsb: Path, held_out: Path) -> Meta:
+    """For each language, STS-B's pairs and scores, pairs of an English text and its translation, and requests."""
+    import lzma
+
+    import pyarrow.parquet as pq
+
+    found: Meta = {"stsb": {}, "twins": {}, "requests": {}}
+    for row in pq.read_table(stsb).to_pylist():
+        if row["split"] == "dev":
+            pair = row["first"], row["second"], row["score"]
+            found["stsb"].setdefault(row["language"], []).append(pair)
+    with lzma.open(held_out, "rt", encoding="utf-8") as file:
+        for language, *pair in (line.rstrip("\n").split("\t") for line in file):
+            found["twins"].setdefault(language, []).append(pair)
+    for line in REQUESTS.read_text(encoding="utf-8").splitlines():
+        language, label, text = line.split("\t")
+        found["requests"].setdefault(language, []).append((text, label))
+    return found
+
+
+def measure_languages(encode: Encode, meta: Meta) -> dict[str, Any]:
+    """Spearman's correlation, and per cent of texts whose translation is the nearest, and of requests."""
+    from sklearn.linear_model import LogisticRegression
+
+    result: dict[str, Any] = {}
+    for language in ["en", *meta["twins"]]:
+        pairs = meta["stsb"].get(language)
+        if pairs is None:  # Czech
+            continue
+        first, second, scores = zip(*pairs, strict=True)
+        result[f"STS-B {language}"] = sts(encode([*first]), encode([*second]), {"scores": scores})
+    result["mean of de, fr, es, nl"] = round(
+        float(np.mean([result[f"STS-B {name}"] for name in ("de", "fr", "es", "nl")])), 2
+    )
+    for language, pairs in meta["twins"].items():
+        english, other = (encode([*texts]) for texts in zip(*pairs, strict=True))
+        nearest = (other @ english.T).argmax(1)
+        result[f"twins {language}"] = round(100 * float((nearest == np.arange(len(pairs))).mean()), 1)
+    texts, labels = zip(*meta["requests"]["en"], strict=True)
+    model = LogisticRegression(C=10, max_iter=1000).fit(encode([*texts]), labels)
+    for language, rows in meta["requests"].items():
+        if language != "en":
+            texts, labels = zip(*rows, strict=True)
+            result[f"requests en to {language}"] = round(100 * model.score(encode([*texts]), labels), 1)
     return result
 
 
@@ -156,8 +207,14 @@ def main() -> None:
     parser.add_argument("--glove", type=Path, help="GloVe's text format, .xz")
     parser.add_argument("--others", action="store_true", help="WordLlama and TF-IDF")
     parser.add_argument("--quick", action="store_true", help="STS-B alone, without probes")
+    parser.add_argument("--languages", type=Path, nargs=2, metavar=("STSB", "PAIRS"))
     arguments = parser.parse_args()
-    meta = json.loads((arguments.corpus / "texts.json").read_text())
+    if arguments.languages:
+        meta = read_languages(*arguments.languages)
+        run: Callable[[Encode], dict[str, Any]] = lambda encode: measure_languages(encode, meta)  # noqa: E731
+    else:
+        meta = json.loads((arguments.corpus / "texts.json").read_text())
+        run = lambda encode: measure(encode, meta, not arguments.quick)  # noqa: E731
     encoders: dict[str, Encode] = {}
     if arguments.glove:
         encoders[arguments.glove.name] = mean_vectors(arguments.glove)
@@ -174,7 +231,7 @@ def main() -> None:
 
         encoders[name] = limelight.load(name).encode
     for name, encode in encoders.items():
-        print(json.dumps({"name": name, **measure(encode, meta, not arguments.quick)}), flush=True)
+        print(json.dumps({"name": name, **run(encode)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ r"""Several readers from one encoded corpus, measured side by side: what docs/lo
 
 `limelight pretrain` makes one reader from the same texts. This script encodes them once, on all cores, for
 many runs, and has variants that the library does not offer: static words, words shared with another reader.
-Rows of --vectors are those of --files, then the English sides of --pairs.
+Rows of --vectors are those of --files, then the English sides of --pairs, which `prepare` writes into
+WORK/english.txt. A tokenizer.json that is in WORK already is used as it is.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import json
 import lzma
 import os
 import re
+import threading
 import time
 from collections import Counter
 from functools import partial
+from itertools import groupby
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +44,7 @@ from limelight.text.vectors import read_vectors
 from limelight.training.context import choose_device, run_context
 from limelight.training.run import TrainingRun
 from limelight.training.spelled_words import SpelledWords
-from limelight.training.starting_words import fit_words, reduce_vectors
+from limelight.training.starting_words import _ridge, _shares, fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
 from limelight.training.vector_objective import PretrainData, VectorObjective, describe_rows, encode
 
@@ -48,15 +52,20 @@ TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the t
 LONGEST = 192  # words
 CHUNK = 20_000  # texts that a process splits at a time
 RAREST, MOST_WORDS = 3, 600_000  # words of the texts that can be told apart
+RAREST_OTHER, OTHER_WEIGHT = 2, 4  # of another language than English, which has fewer texts
+TAUGHT = 150_000  # words whose vectors the teacher is asked for
 COMMON = 10_000  # words of this rank and above are known only if they are not made of known words
+TWIN_RIDGE = 0.1  # a word of a text of ten words has 0.01 of it
 MARKS = re.compile(r"[\W_]+")
 TEACHER = "all-MiniLM-L6-v2"
 SHARED_WITH = Path("rows-0")  # whose words `shared` reads; under --out
 
+SEVERAL = {"words": 130_000, "buckets": 24_000}  # of several languages: 27 MB
+
 RUNS: dict[str, dict[str, Any]] = {
     "rows": {}, "max": {"pooling": "max"}, "fast": {"encoder": "words"}, "shared": {"encoder": "words"},
-    "static": {"precision": "float32", "pooling": "max"}, "multi": {"words": 110_000, "buckets": 20_000},
-    "multifast": {"words": 110_000, "buckets": 20_000, "encoder": "words"},
+    "static": {"precision": "float32", "pooling": "max"}, "multi": SEVERAL,
+    "multifast": SEVERAL | {"encoder": "words"},
 }  # fmt: skip
 
 
@@ -67,11 +76,12 @@ def read_texts(path: Path) -> list[str]:
     return [text for (text,) in read_values(path, ("text",))]  # type: ignore[misc]
 
 
-def read_pairs(path: Path) -> tuple[list[str], list[str]]:
-    """The different English texts, and all texts in other languages."""
+def read_pairs(path: Path) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """The different English texts, and all pairs: language, English, other."""
     with lzma.open(path, "rt", encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("\t")[1:] for line in file]
-    return list(dict.fromkeys(english for english, _ in rows)), rows  # type: ignore[return-value]
+        pairs = [tuple(line.rstrip("\n").split("\t")) for line in file]
+    pairs.sort(key=lambda pair: pair[0])
+    return list(dict.fromkeys(pair[1] for pair in pairs)), pairs  # type: ignore[return-value]
 
 
 def count_words(kind: str, texts: list[str]) -> tuple[str, Counter[str]]:
@@ -83,18 +93,22 @@ def count_words(kind: str, texts: list[str]) -> tuple[str, Counter[str]]:
 
 def choose_vocabulary(counted: list[tuple[str, Counter[str]]]) -> list[str]:
     """All words, those to be known first: by their counts, where a kind of text ten times as large counts
-    three times as much, so that the words of small kinds are not drowned.
+    three times as much, so that the words of small kinds are not drowned. Languages are kinds of two letters.
     """
-    sizes, kinds = Counter[str](), dict[str, Counter[str]]()
+    sizes, kinds, rarest = Counter[str](), dict[str, Counter[str]](), dict[str, int]()
     for kind, counts in counted:
         kinds.setdefault(kind, Counter()).update(counts)
         sizes[kind] += counts.total()
     score, total = Counter[str](), Counter[str]()
     for kind, counts in kinds.items():
         total.update(counts)
+        weight = (OTHER_WEIGHT if len(kind) == 2 else 1) / sizes[kind] ** 0.5
         for word, number in counts.items():
-            score[word] += number / sizes[kind] ** 0.5
-    words = sorted((w for w, n in total.items() if n >= RAREST), key=lambda w: (-score[w], w))[:MOST_WORDS]
+            score[word] += number * weight
+            if len(kind) == 2:
+                rarest[word] = RAREST_OTHER
+    frequent = (word for word, n in total.items() if n >= rarest.get(word, RAREST))
+    words = sorted(frequent, key=lambda w: (-score[w], w))[:MOST_WORDS]
     common = set(words[:COMMON])
     later = {word for word in words[COMMON:] if _is_made_of(word, common)}
     return sorted(words, key=later.__contains__)
@@ -121,9 +135,11 @@ def prepare(arguments: argparse.Namespace) -> None:
     with get_context("spawn").Pool(min(16, os.cpu_count() or 1)) as pool:
         parts = list(zip(arguments.files, pool.map(read_texts, arguments.files, 1), strict=True))
         kinds = [(path.name.split("-")[1], texts) for path, texts in parts]
-        kinds += [("pairs", english), ("pairs", [other for _, other in pairs])]
+        kinds.append(("english", english))
+        kinds += [(language, [pair[2] for pair in some]) for language, some in groupby(pairs, itemgetter(0))]
         chunks = [(kind, texts[k : k + CHUNK]) for kind, texts in kinds for k in range(0, len(texts), CHUNK)]
-        Tokenizer.from_words(choose_vocabulary(pool.starmap(count_words, chunks, 1))).save(words)
+        if not words.exists():
+            Tokenizer.from_words(choose_vocabulary(pool.starmap(count_words, chunks, 1))).save(words)
         encoded = pool.map(partial(encode_texts, words), [texts for _, texts in chunks], 1)
     rows, chosen, start, at = [], [], 0, 0
     for kind, texts in kinds:
@@ -133,10 +149,12 @@ def prepare(arguments: argparse.Namespace) -> None:
         rows += [np.arange(start, start + len(texts))] * times
         chosen += encoded[at : at + count] * times
         start, at = start + len(texts), at + count
+    numbers = np.concatenate(rows)
     if pairs:  # the other side has the vector of the English one
         places = {text: start - len(pairs) - len(english) + k for k, text in enumerate(english)}
-        rows[-1] = np.array([places[text] for text, _ in pairs])
-    np.save(work / "rows.npy", np.concatenate(rows))
+        numbers[-len(pairs) :] = [places[pair[1]] for pair in pairs]
+    np.save(work / "rows.npy", numbers)
+    (work / "pairs.json").write_text(json.dumps({"english": len(english), "others": len(pairs)}))
     ids, lengths = (np.concatenate([part[k] for part in chosen]) for k in (0, 1))
     tokenizer = Tokenizer.load(words)
     meta = json.loads((arguments.corpus / "texts.json").read_text())
@@ -145,23 +163,52 @@ def prepare(arguments: argparse.Namespace) -> None:
     np.save(work / "held.npy", np.array(held))
     splits = {"train": Split(ids, lengths), "dev": Split(*dev)}
     Dataset(tokenizer, (), splits, None, {}).save(work / "data", overwrite=True)
+    # the teacher reads these too
+    (work / "words.txt").write_text("\n".join(tokenizer.vocabulary[len(SPECIAL) :][:TAUGHT]) + "\n")
     print(f"{len(lengths):,} texts, {len(ids):,} words, {len(tokenizer):,} different", flush=True)
 
 
 def load_data(arguments: argparse.Namespace, recipe: ReaderRecipe) -> PretrainData:
-    """Words start from the teacher's vectors of them, or where it does not know them from their sentences."""
+    """Words start from the teacher's vectors of them, those of other languages from their English twins'
+    words; without --words, from the teacher's vectors of their sentences."""
     dataset = Dataset.open(arguments.work / "data")
     parts = [np.load(path, mmap_mode="r") for path in arguments.vectors]
-    train = Vectors(parts, np.load(arguments.work / "rows.npy"))
+    numbers = np.load(arguments.work / "rows.npy")
+    train = Vectors(parts, numbers)
     dev = Vectors([np.load(arguments.texts)], np.load(arguments.work / "held.npy"))
     known = dataset.tokenizer.vocabulary[: recipe.words + len(SPECIAL)]
     if arguments.words:
         found = read_vectors([str(arguments.words)], known, seed=0)
         vectors = found.matrix * found.found[:, None]
+        count = json.loads((arguments.work / "pairs.json").read_text())
+        if count["others"]:
+            vectors = translate_words(dataset.splits["train"], numbers, vectors, **count)
     else:
         vectors = fit_words(dataset.splits["train"], train, len(known), choose_device("auto"), recipe.seed)
     start = reduce_vectors(vectors[len(SPECIAL) :], recipe.word_size, 0)
     return PretrainData(dataset, train, dev, start, TEACHER)
+
+
+@torch.no_grad()
+def translate_words(
+    split: Split, numbers: np.ndarray, vectors: np.ndarray, english: int, others: int
+) -> np.ndarray:
+    """Words that the teacher's language has keep their vectors (known, 384). The others get those whose mean
+    over a text is nearest to the mean of the words of its English twin, and length 1.
+
+    `numbers` says which vector each row of `split` has; its last rows are `english` texts, then the `others`.
+    """
+    first, known = len(split) - others - english, len(vectors)
+    theirs = np.arange(len(split) - others, len(split))
+    twins = first + numbers[theirs] - numbers[first]
+    device = choose_device("auto")
+    X, twin_X = (_shares(split, rows, known).to(device).coalesce() for rows in (theirs, twins))
+    own = F.normalize(torch.from_numpy(vectors).to(device).float(), dim=1)
+    centre = own.mean(0)
+    found = _ridge(X, twin_X @ (own - centre), TWIN_RIDGE) + centre
+    counts, twin_counts = (torch.bincount(x.indices()[1], minlength=known) for x in (X, twin_X))
+    foreign = (counts > twin_counts).unsqueeze(1)
+    return np.asarray(torch.where(foreign, F.normalize(found, dim=1), own).cpu().numpy())
 
 
 # ---------------------------------------------------------------- variants
@@ -269,7 +316,11 @@ def run(arguments: argparse.Namespace) -> None:
         recipe, begun = recipe.for_rows(len(data.train)), time.monotonic()
         with run_context(device, None, True, 1e9) as context:
             objective = KINDS.get(kind, VectorObjective)(data, recipe, device)
-            fitted = TrainingRun(objective, None, context, ()).fit(resume=False)
+            training = TrainingRun(objective, None, context, ())
+            limit = threading.Timer(arguments.seconds, context.stop.set)
+            limit.start()
+            fitted = training.fit(resume=False)
+            limit.cancel()
             network = fitted.network
         seconds = time.monotonic() - begun
         words = data.dataset.tokenizer.vocabulary[: objective.known]
@@ -304,6 +355,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--about", nargs="*", default=["the corpus of experiments/reader"])
     parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=1e6, help="training stops after these")
     parser.add_argument("--runs", nargs="*", default=[])
     arguments = parser.parse_args()
     (prepare if arguments.what == "prepare" else run)(arguments)

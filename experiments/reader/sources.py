@@ -483,16 +483,6 @@ def acl(inputs: Inputs) -> Iterator[str]:
                 yield from article(plain(title.group(1)), plain(abstract.group(1)))
 
 
-def trials(inputs: Inputs) -> Iterator[str]:
-    wanted: Wanted = lambda p: p.startswith("annotations/abstracts/") and p.endswith(".abst")  # noqa: E731
-    for _, data in inputs.files("jayded/evidence-inference", wanted):
-        raw = decode(data)
-        if len(raw) > 5000:  # not only the abstract
-            continue
-        title, *parts = re.split(r"\s*ABSTRACT(?:\.[^:]*)?:\s*", raw)
-        yield from article(plain(title.removeprefix("TITLE:")), plain(" ".join(parts)))
-
-
 def medquad(inputs: Inputs) -> Iterator[str]:
     for _, data in inputs.files("abachaa/MedQuAD", lambda p: p.endswith(".xml")):
         raw = decode(data)
@@ -602,31 +592,6 @@ def package_descriptions(inputs: Inputs) -> Iterator[str]:
         yield Passage(f"{short}. {' '.join(whole)}")
 
 
-def manual_pages(inputs: Inputs) -> Iterator[str]:
-    for package in MANUALS:
-        for _, data in inputs.package(package, re.compile(r"/usr/share/man/man\d/").match):
-            raw = re.sub(r"^\.\\\".*$|^'.*$", "", decode(data), flags=re.M)
-            raw = re.sub(r"^\.(?:nf|EX)\b.*?^\.(?:fi|EE)\b", "\n\n", raw, flags=re.M | re.S)
-            raw = re.sub(r"^\.(?:BR|IR|RB|RI|BI|IB) (.*)$", lambda m: _glue(m.group(1)), raw, flags=re.M)
-            raw = re.sub(r"^\.[BI] ", "", raw, flags=re.M)
-            raw = re.sub(r"^\..*$", "\n", raw, flags=re.M)
-            raw = (
-                re.sub(r"\\f(?:\[\w*\]|\(..|.)|\\&|\\/|\\,", "", raw).replace("\\-", "-").replace("\\ ", " ")
-            )
-            raw = re.sub(r"\\\(([lr])q", '"', raw).replace("\\(aq", "'").replace("\\(em", " - ")
-            for paragraph in paragraphs(raw):
-                yield Passage(paragraph)
-                yield from split_finished(paragraph)
-
-
-def _glue(arguments: str) -> str:
-    """What .BR and its like do: arguments without the spaces between them."""
-    return "".join(a or b for a, b in re.findall(r'"([^"]*)"|(\S+)', arguments))
-
-
-MANUALS = ("manpages", "manpages-dev")
-
-
 # ---------------------------------------------------------------- the list
 class Source(NamedTuple):
     name: str
@@ -653,18 +618,13 @@ OPENSTAX = (
 DOCUMENTATION = (
     ("PostgreSQL", "postgresql-doc-15", "PostgreSQL licence"),
     ("Apache", "apache2-doc", "Apache 2.0"),
-    ("Git", "git-doc", "GPL 2"),
     ("LibreOffice", "libreoffice-help-en-us", "MPL 2.0"),
-    ("Debian reference", "debian-reference-en", "GPL 2+"),
     ("SQLite", "sqlite3-doc", "public domain"),
     ("SciPy", "python-scipy-doc", "BSD"),
     ("pandas", "python-pandas-doc", "BSD"),
     ("scikit-learn", "python-sklearn-doc", "BSD"),
     ("statsmodels", "python-statsmodels-doc", "BSD"),
-    ("Octave", "octave-doc", "GPL 3+"),
     ("Django", "python-django-doc", "BSD"),
-    ("Debian policy", "debian-policy", "GPL 2+"),
-    ("Linux kernel", "linux-doc-6.1", "GPL 2"),
     ("Perl", "perl-doc", "Artistic or GPL 1+"),
 )
 
@@ -934,13 +894,6 @@ SOURCES = [
         acl,
         repositories=("acl-org/acl-anthology",),
     ),
-    Source(
-        "Abstracts of clinical trials (Evidence Inference)",
-        "medicine",
-        "MIT (abstracts of PubMed Central's open access subset)",
-        trials,
-        repositories=("jayded/evidence-inference",),
-    ),
     Source("MedQuAD", "medicine", "CC BY 4.0", medquad, repositories=("abachaa/MedQuAD",)),
     Source("Gene Ontology", "science", "CC BY 4.0", gene_ontology, packages=("r-bioc-go.db",)),
     Source(
@@ -1010,13 +963,6 @@ SOURCES = [
     ),
     Source(
         "Descriptions of Debian packages", "computing", "free licences of Debian main", package_descriptions
-    ),
-    Source(
-        "Linux manual pages",
-        "computing",
-        "free licences (GPL, BSD, verbatim)",
-        manual_pages,
-        packages=MANUALS,
     ),
     *(
         Source(

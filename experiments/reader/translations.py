@@ -1,34 +1,45 @@
 r"""Pairs of an English text and its translation, for a reader of several languages.
 
-    python experiments/reader/translations.py --translations FOLDER --stsb-multi train-dev.parquet \
-        --packages DEBS --out PAIRS
+    python experiments/reader/translations.py --translations FOLDER --repositories CLONES --packages DEBS \
+        --stsb-multi train-dev.parquet --out PAIRS
 
-FOLDER holds tables with the columns language, english and other; DEBS the Debian packages dict-freedict-*.
-Writes PAIRS/pairs.tsv.xz (language, English, other) and PAIRS/held-out.tsv.xz: for each language 1,000 pairs
-whose English text is in no other pair. Of STS-B only the training part is used, in LANGUAGES that have no
-other source.
+FOLDER holds tables with the columns language, source, english and other, of which Tatoeba's rows are read: the
+terms of Multi30k forbid commercial use. CLONES holds Helsinki-NLP/Tatoeba-Challenge, DEBS the packages
+dict-freedict-*. Of STS-B the training part is read, but for sentences that the development part has too.
+
+Writes PAIRS/pairs.tsv.xz (language, English, other) and PAIRS/held-out.tsv.xz: for each language 1,000 pairs of
+Tatoeba, neither side of which is in a pair for training, whatever its case and marks.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import itertools
 import lzma
 import random
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from inputs import Inputs, decode
 
 HELD_OUT = 1_000  # pairs of a language
-MOST = 120_000  # entries of a dictionary
-DICTIONARIES = {"deu": "de", "fra": "fr", "spa": "es", "nld": "nl", "ces": "cs"}
-LANGUAGES = ("it", "pt", "pl", "ru", "zh", "ja")  # of STS-B's translations
+MOST = 60_000  # entries of a dictionary
+LANGUAGES = {"deu": "de", "fra": "fr", "spa": "es", "nld": "nl", "ces": "cs"}
+LONGEST = 60  # characters of a dictionary's entry
+TATOEBA = "Helsinki-NLP/Tatoeba-Challenge"
 HEAD = re.compile(r"(\S[^/<\t]*?)\s*(?:/[^/]*/)?\s*(?:<[^>]*>)?$")
 NOISE = re.compile(r"\[[^]]*\]|\([^)]*\)|<[^>]*>|\{[^}]*\}|^\d+\.\s*|\"[^\"]*\"")
+WORD = re.compile(r"\w+")
 
 Pair = tuple[str, str, str]  # language, English, other
+
+
+def plain(text: str) -> str:
+    """The words of a text, without case and marks."""
+    return " ".join(WORD.findall(text.lower()))
 
 
 def tables(folder: Path) -> Iterator[Pair]:
@@ -36,53 +47,93 @@ def tables(folder: Path) -> Iterator[Pair]:
 
     for path in sorted(folder.glob("*.parquet")):
         for row in pq.read_table(path).to_pylist():
-            yield row["language"], row["english"], row["other"]
+            if row["source"] == "tatoeba":
+                yield row["language"], row["english"], row["other"]
+
+
+def tatoeba(inputs: Inputs) -> Iterator[Pair]:
+    """Tatoeba's pairs in the development and test sets of the Tatoeba Challenge, of all its releases."""
+    codes = "|".join(LANGUAGES)
+    wanted = re.compile(rf"data/.*(?:eng-({codes})|({codes})-eng)\b.*\.txt(?:\.gz)?").fullmatch
+    for path, data in inputs.files(TATOEBA, wanted):
+        for line in decode(gzip.decompress(data) if path.endswith(".gz") else data).splitlines():
+            columns = line.split("\t")
+            if len(columns) != 4:
+                continue
+            first, second, one, other = columns
+            if first == "eng" and second in LANGUAGES:
+                yield LANGUAGES[second], one, other
+            elif second == "eng" and first in LANGUAGES:
+                yield LANGUAGES[first], other, one
 
 
 def machine_made(path: Path) -> Iterator[Pair]:
-    """STS-B's training sentences in languages that nothing else has, joined on the number of the pair."""
+    """STS-B's training sentences and their machine translations, joined on the number of the pair."""
     import pyarrow.parquet as pq
 
-    rows = [row for row in pq.read_table(path).to_pylist() if row["split"] == "train"]
-    english = {row["pair"]: row for row in rows if row["language"] == "en"}
-    for row in rows:
-        if row["language"] in LANGUAGES and row["pair"] in english:
-            for side in ("first", "second"):
-                yield row["language"], english[row["pair"]][side], row[side]
+    rows = pq.read_table(path).to_pylist()
+    sides = ("first", "second")
+    judged = {plain(row[side]) for row in rows if row["split"] != "train" for side in sides}
+    train = [row for row in rows if row["split"] == "train"]
+    english = {row["pair"]: row for row in train if row["language"] == "en"}
+    for row in train:
+        if row["language"] in LANGUAGES.values() and row["pair"] in english:
+            for side in sides:
+                one, other = english[row["pair"]][side], row[side]
+                if plain(one) not in judged and plain(other) not in judged:
+                    yield row["language"], one, other
 
 
 def dictionary(inputs: Inputs, package: str, language: str, english_first: bool) -> Iterator[Pair]:
     """Headwords with their first translation."""
     for _, data in inputs.package(package, lambda path: path.endswith(".dict.dz")):
-        lines = decode(data).splitlines()
-        for head, line in itertools.pairwise(lines):
+        for head, line in itertools.pairwise(decode(data).splitlines()):
             found = HEAD.fullmatch(head)
             if not found or head.startswith((" ", "\t", "see:", "Synonym")):
                 continue
-            word, other = (
-                NOISE.sub("", found[1]).strip(),
-                NOISE.sub("", line).split(",")[0].split(";")[0].strip(),
-            )
+            word = NOISE.sub("", found[1]).strip()
+            other = NOISE.sub("", line).split(",")[0].split(";")[0].strip()
             if (
                 word
                 and other
-                and len(word) < 60
-                and len(other) < 60
+                and max(len(word), len(other)) < LONGEST
                 and not re.search(r"[:{}]|\d", word + other)
             ):
                 yield (language, word, other) if english_first else (language, other, word)
 
 
-def sample(pairs: Iterator[Pair], most: int) -> list[Pair]:
-    distinct = sorted(set(pairs))
+def entries(inputs: Inputs, known: set[str]) -> Iterator[Pair]:
+    """Those of the dictionaries whose English words are all known: the others are too rare to be worth a row."""
+    for code, language in LANGUAGES.items():
+        for english_first in (False, True):
+            package = f"dict-freedict-eng-{code}" if english_first else f"dict-freedict-{code}-eng"
+            found = dictionary(inputs, package, language, english_first)
+            yield from shuffled(pair for pair in found if known.issuperset(plain(pair[1]).split()))[:MOST]
+
+
+def shuffled(pairs: Iterable[Pair]) -> list[Pair]:
+    """Each pair once, in an order that depends on nothing else."""
+    distinct = sorted({(language, " ".join(a.split()), " ".join(b.split())) for language, a, b in pairs})
     random.Random(0).shuffle(distinct)
-    return distinct[:most]
+    return [pair for pair in distinct if pair[1] and pair[2]]
+
+
+def hold_out(pairs: list[Pair]) -> list[Pair]:
+    """HELD_OUT pairs of each language, with different texts."""
+    held: list[Pair] = []
+    counts, seen = Counter[str](), set[tuple[str, str]]()
+    for language, english, other in pairs:
+        sides = {(language, plain(english)), (language, plain(other))}
+        if counts[language] < HELD_OUT and not sides & seen:
+            held.append((language, english, other))
+            counts[language] += 1
+            seen |= sides
+    return held
 
 
 def write(path: Path, pairs: list[Pair]) -> None:
-    with lzma.open(path, "wt", preset=2, encoding="utf-8") as file:
-        for pair in pairs:
-            file.write("\t".join(" ".join(part.split()) for part in pair) + "\n")
+    with lzma.open(path, "wt", encoding="utf-8") as file:
+        file.writelines("\t".join(pair) + "\n" for pair in pairs)
 
 
 def main() -> None:
@@ -90,34 +141,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("--translations", type=Path, required=True)
-    parser.add_argument("--stsb-multi", type=Path, required=True)
+    parser.add_argument("--repositories", type=Path, required=True)
     parser.add_argument("--packages", type=Path, required=True)
+    parser.add_argument("--stsb-multi", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    pairs = sorted(set(tables(arguments.translations)))
-    random.Random(0).shuffle(pairs)
-    held: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        some = held.setdefault(pair[0], [])
-        if len(some) < HELD_OUT and pair[1] not in {other[1] for other in some[-50:]}:
-            some.append(pair)
-    unseen = {pair[1] for some in held.values() for pair in some} | {
-        p[2] for some in held.values() for p in some
-    }
-    train = [pair for pair in pairs if pair[1] not in unseen and pair[2] not in unseen]
-    inputs = Inputs(Path(), arguments.packages, Path())
-    for code, language in DICTIONARIES.items():
-        for english_first in (False, True):
-            package = f"dict-freedict-eng-{code}" if english_first else f"dict-freedict-{code}-eng"
-            train += sample(dictionary(inputs, package, language, english_first), MOST)
-    train += list(machine_made(arguments.stsb_multi))
+    inputs = Inputs(arguments.repositories, arguments.packages, Path())
+    people = shuffled(itertools.chain(tables(arguments.translations), tatoeba(inputs)))
+    held = hold_out(people)
+    unseen = {plain(text) for pair in held for text in pair[1:]}
+    sentences = [*people, *shuffled(machine_made(arguments.stsb_multi))]
+    known = {word for _, english, _ in sentences for word in plain(english).split()}
+    found = [*sentences, *entries(inputs, known)]
+    train = [pair for pair in found if plain(pair[1]) not in unseen and plain(pair[2]) not in unseen]
     arguments.out.mkdir(parents=True, exist_ok=True)
     write(arguments.out / "pairs.tsv.xz", train)
-    write(arguments.out / "held-out.tsv.xz", [pair for some in held.values() for pair in some])
-    counts: dict[str, int] = {}
-    for language, *_ in train:
-        counts[language] = counts.get(language, 0) + 1
-    print(counts, {language: len(some) for language, some in held.items()})
+    write(arguments.out / "held-out.tsv.xz", held)
+    print(dict(Counter(pair[0] for pair in train)), dict(Counter(pair[0] for pair in held)))
 
 
 if __name__ == "__main__":
