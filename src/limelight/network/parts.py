@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..config.recipe import ModelRecipe
+from ..config.recipe import MODULES, ModelRecipe
 from ..errors import LimelightError
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
@@ -37,7 +37,7 @@ class Encoder(NamedTuple):
 
 def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
     """A vector for each word; those of n-grams spell other words; a projection stands between."""
-    d, c = recipe.word_size, recipe.projection
+    d, c = recipe.table_size, recipe.projection
     return {
         "words.weight": (vocabulary, d),
         **({"grams.weight": (recipe.buckets + 1, d)} if recipe.spells_words else {}),
@@ -47,7 +47,7 @@ def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
 
 def word_size(recipe: ModelRecipe) -> int:
     """The size of a word as the encoder reads it [d]."""
-    return recipe.projection or recipe.word_size
+    return recipe.projection or recipe.table_size
 
 
 def _bilstm(recipe: ModelRecipe, d: int) -> Shapes:
@@ -71,7 +71,19 @@ ENCODERS = {
     "bilstm": Encoder(lambda recipe: 2 * recipe.hidden, _bilstm),
     "cnn": Encoder(lambda recipe: 2 * recipe.hidden, _cnn),
     "words": Encoder(word_size, lambda recipe, d: {}),  # H is the words themselves
+    # of the user's own: its weights are those of its state_dict, `module_shapes`
+    **dict.fromkeys(MODULES, Encoder(lambda recipe: recipe.hidden, lambda recipe, d: {})),
 }
+
+
+def module_shapes(module: Any) -> Shapes:
+    """The weights of a module of the user's own: its floating-point tensors, in the order of `state_dict`."""
+    return {f"encoder.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
+
+
+def module_tensors(module: Any) -> dict[str, Any]:
+    """What of a module's state is saved; counters and places of words stay as the module makes them."""
+    return {name: w for name, w in module.state_dict().items() if w.is_floating_point()}
 
 
 def state_size(recipe: ModelRecipe) -> int:
@@ -160,8 +172,10 @@ HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
 # ---------------------------------------------------------------- the whole
 
 
-def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`.
+def shapes(
+    recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None
+) -> Shapes:
+    """The name and shape of every tensor, as in `network.state_dict()`; a `module` is the user's encoder.
 
     >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
@@ -170,6 +184,7 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     return {
         **_words(recipe, vocabulary),
         **ENCODERS[recipe.encoder].weights(recipe, word_size(recipe)),
+        **({} if module is None else module_shapes(module)),
         **POOLINGS[recipe.pooling](recipe, state_size(recipe)),
         **(_relation(recipe) if pair else {}),
         **HEADS[recipe.head](recipe, *head_inputs(recipe, pair), classes),

@@ -12,13 +12,14 @@ those of the old classes, and change all the rest.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
@@ -47,24 +48,40 @@ BATCH_WORDS = 8192  # with padding
 ITERATIONS = 100
 
 
-def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
-    """The network for a data set on the CPU, with its starting weights and word vectors."""
+def build_network(
+    dataset: Dataset, recipe: Recipe, start: Start | None = None, module: nn.Module | None = None
+) -> Network:
+    """The network for a data set on the CPU, with its starting weights and word vectors.
+
+    A `module`, the user's encoder, is copied: it stays as it is.
+    """
     if recipe.model.head == "vector":
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
-    network = Network(recipe.model, *sizes)
+    own = None if module is None else _copied(module)
+    network = Network(recipe.model, *sizes, own, dataset.tokenizer.vocabulary)
     if dataset.vectors is not None:
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
-    network.words.weight.requires_grad_(recipe.training.fine_tune_words)
+    network.words.weight.requires_grad_(recipe.training.fine_tune_words and recipe.model.table_size > 0)
     if recipe.model.encoder == "bilstm":
-        network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
+        network.encoder.clip = recipe.training.clip_gates
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
+    elif own is not None and recipe.model.head == "linear":
+        network.head = ScaledLinearHead(network.head)
     return network
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    """A copy of the user's module, as the optimiser takes weights: in float32, and contiguous."""
+    own = copy.deepcopy(module).float()
+    for w in own.parameters():
+        w.data = w.data.contiguous()
+    return own
 
 
 def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool = False) -> None:
