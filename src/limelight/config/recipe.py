@@ -96,7 +96,7 @@ class ModelRecipe:
         "bilstm",
         "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself. In "
         "Python also a PyTorch module of your own (docs/network.md).",
-        choices=("bilstm", "cnn", "words", *MODULES), basic=True,
+        choices=("bilstm", "cnn", "words"), further=MODULES, basic=True,
     )
     pooling: str = option(
         "self-attention",

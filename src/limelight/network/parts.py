@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..config.recipe import MODULES, ModelRecipe
+from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
@@ -71,9 +71,13 @@ ENCODERS = {
     "bilstm": Encoder(lambda recipe: 2 * recipe.hidden, _bilstm),
     "cnn": Encoder(lambda recipe: 2 * recipe.hidden, _cnn),
     "words": Encoder(word_size, lambda recipe, d: {}),  # H is the words themselves
-    # of the user's own: its weights are those of its state_dict, `module_shapes`
-    **dict.fromkeys(MODULES, Encoder(lambda recipe: recipe.hidden, lambda recipe, d: {})),
 }
+# Of the user's own; its weights are those of its state_dict, `module_shapes`.
+MODULE = Encoder(lambda recipe: recipe.hidden, lambda recipe, d: {})
+
+
+def _encoder(recipe: ModelRecipe) -> Encoder:
+    return MODULE if recipe.has_module else ENCODERS[recipe.encoder]
 
 
 def module_shapes(module: Any) -> Shapes:
@@ -92,7 +96,7 @@ def state_size(recipe: ModelRecipe) -> int:
     >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
     (600, 100)
     """
-    return ENCODERS[recipe.encoder].size(recipe)
+    return _encoder(recipe).size(recipe)
 
 
 # ---------------------------------------------------------------- poolings
@@ -183,7 +187,7 @@ def shapes(
     """
     return {
         **_words(recipe, vocabulary),
-        **ENCODERS[recipe.encoder].weights(recipe, word_size(recipe)),
+        **_encoder(recipe).weights(recipe, word_size(recipe)),
         **({} if module is None else module_shapes(module)),
         **POOLINGS[recipe.pooling](recipe, state_size(recipe)),
         **(_relation(recipe) if pair else {}),

@@ -12,7 +12,7 @@ from torch import nn
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import module_tensors
-from ..network.torch.heads import VectorHead
+from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.array_files import digest_rows
@@ -52,7 +52,7 @@ class LabelObjective(Objective):
 
     def warmup(self, total: int) -> int:
         """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
-        return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
+        return math.ceil(WARM_UP * total) if self.recipe.text.start or self.module is not None else 0
 
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
         """Compute the gradients of this process's rows, if it has any, and count the figures."""
@@ -86,6 +86,8 @@ class LabelObjective(Objective):
     def fit_start(self, stepper: Stepper) -> str:
         """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
 
+        An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
+
         Returns a line about how good that is, if it was measured.
         """
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
@@ -97,7 +99,8 @@ class LabelObjective(Objective):
                 network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
             )
             if found.score is not None:
-                how = f"{self.task.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
+                what = "reader" if self.module is None else "encoder"
+                how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
                 line = f"{format_measure(self.measure, found.score)}: {how}"
         if new or from_vectors:
             stepper.processes.broadcast(network.head.parameters())
@@ -105,9 +108,11 @@ class LabelObjective(Objective):
         return line
 
     def _starts_from_vectors(self, network: Network) -> bool:
-        """Whether the classifier reads a reader's vectors, as the reader made them."""
+        """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""
         if isinstance(network.head, VectorHead):
             return True
+        if self.module is not None and not (self.start and self.start.labels):
+            return isinstance(network.head, ScaledLinearHead)
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")
         return self.start is not None and not self.start.labels and linear_of_vectors

@@ -144,7 +144,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification",
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's `VectorHead` to a split; the reader itself stays as it is.
+    """Fit the network's last layer to a split; what it reads stays as it is.
 
     Only the first `real` rows are for cross-validation: others repeat parts of them.
     """
@@ -153,6 +153,9 @@ def fit_first_head(
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     v = v / scale
+    features = v
+    if v.shape[1] > len(v) and not network.pair:
+        v = _coordinates(v)
     labels, own = np.asarray(split.labels)[rows], TASK_LOSSES[task]
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
@@ -166,6 +169,8 @@ def fit_first_head(
             fold = torch.from_numpy(_folds(find_task(task).strata(labels[is_real]), seed)).to(last.device)
             found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
+    if v is not features:
+        W = _from_coordinates(W, v, features)
     if isinstance(network.head, VectorHead):
         network.head.scale.div_(scale)
     else:
@@ -284,18 +289,27 @@ def fit_rows(
 ) -> tuple[Tensor, Tensor]:
     """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
 
-    Of many features f, only the directions of the n rows V (n, f) matter: V V^T = L L^T, and L stands for V.
+    Of many features f, only the directions of the n rows V (n, f) matter.
     """
     many = V.shape[1] > len(V)
-    eye = RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device)
-    L = torch.linalg.cholesky(V @ V.T + eye) if many else V
+    L = _coordinates(V) if many else V
     columns = torch.tensor(list(new), device=V.device)
 
     def losses(own: Tensor, y: Tensor) -> Tensor:
         return cross_entropy(Z.index_copy(1, columns, own), y)
 
     W, b = fit_linear(L, y, w, len(new), strength, losses)
-    return (torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V if many else W), b
+    return (_from_coordinates(W, L, V) if many else W), b
+
+
+def _coordinates(V: Tensor) -> Tensor:
+    """L (n, n) for more features V (n, f) than rows: with L L^T = V V^T, all products are the same."""
+    return torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
+
+
+def _from_coordinates(W: Tensor, L: Tensor, V: Tensor) -> Tensor:
+    """The weights (classes, f) of features V that do what W (classes, n) does to L."""
+    return torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
 
 
 # ---------------------------------------------------------------- what the last layer reads
