@@ -1,4 +1,4 @@
-"""Small encoders as users write them: a GRU of word vectors, a frozen table of words, a transformer of pieces."""
+"""Small encoders as users write them: a GRU of vectors, a frozen table of words, a transformer of pieces."""
 
 from __future__ import annotations
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests import reference
+from tests.modules import FrozenTable, Gru, Pieces
+from tests.refusing import refuses
 from torch import nn
 
 import limelight.network
@@ -14,9 +17,6 @@ from limelight.network.modules import check_module, recipe_with, split_module
 from limelight.network.parts import shapes
 from limelight.network.torch.module import ModuleEncoder, mean_of_pieces
 from limelight.network.torch.network import Network
-from tests import reference
-from tests.modules import FrozenTable, Gru, Pieces
-from tests.refusing import refuses
 
 WORDS = ("<pad>", "<unk>", "good", "soup", "waiters")
 IDS, LENGTHS = torch.tensor([[2, 3, 4], [4, 2, 0], [1, 0, 0]]), torch.tensor([3, 2, 1])
@@ -37,7 +37,9 @@ def test_attention_over_the_states_of_a_module(module):
     W_s1, W_s2 = (w.detach().numpy() for w in (network.pooling.W_s1, network.pooling.W_s2))
     for row, (ids, n) in enumerate(zip(IDS, LENGTHS.tolist(), strict=True)):
         text = [WORDS[k] if k > 1 else "" for k in ids[:n].tolist()]
-        given = ([text],) if hasattr(module, "reads") else (network.words(ids[None, :n]), LENGTHS[row : row + 1])
+        given = (
+            ([text],) if hasattr(module, "reads") else (network.words(ids[None, :n]), LENGTHS[row : row + 1])
+        )
         with torch.no_grad():
             H = module.double()(*given)[0].numpy()
         A = np.array([reference.softmax(W_s2[r] @ np.tanh(W_s1 @ H.T)) for r in range(3)])
@@ -75,7 +77,9 @@ class Wrong(nn.Module):
         return self.found
 
 
-@pytest.mark.parametrize("found", [torch.zeros(2, 3, 5), torch.zeros(2, 2, 4), torch.zeros(2, 3, 4).long(), None])
+@pytest.mark.parametrize(
+    "found", [torch.zeros(2, 3, 5), torch.zeros(2, 2, 4), torch.zeros(2, 3, 4).long(), None]
+)
 def test_states_of_another_shape_are_refused(found):
     with refuses("encoder-output"):
         ModuleEncoder(Wrong(found), 4)(torch.zeros(2, 3, 7), torch.tensor([3, 1]))
@@ -87,7 +91,7 @@ def test_padding_may_hold_anything():
     assert not H[0, 1].any()
 
 
-@pytest.mark.parametrize("module", ["lstm".split(), len, Gru, nn.Linear(2, 2), nn.Identity()])
+@pytest.mark.parametrize("module", [["lstm"], len, Gru, nn.Linear(2, 2), nn.Identity()])
 def test_what_is_no_encoder_is_refused(module):
     with refuses("encoder-type"):
         check_module(module)

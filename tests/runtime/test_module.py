@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from tests.modules import FrozenTable, Gru, Pieces
+from tests.reference import softmax
+from tests.refusing import refuses
 
 import limelight
 from limelight import TextClassifier
@@ -15,9 +18,6 @@ from limelight.explain.attribution import attribute
 from limelight.explain.trust import measure_trust
 from limelight.reading import to_svg
 from limelight.text.open_words import OpenTokenizer
-from tests.modules import FrozenTable, Gru, Pieces
-from tests.reference import softmax
-from tests.refusing import refuses
 
 TEXTS = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 5
 LABELS = ["+", "-", "+", "-"] * 5
@@ -121,7 +121,9 @@ def test_explained_and_trusted(trained):
     texts = ["Good zoom soup!", "The cold waiter"]
     for weights, text in zip(attribute(clf, texts, by="leave-one-out"), texts, strict=True):
         reading = clf.read(text)
-        without = [" ".join(w for k, w in enumerate(reading.words) if k != out) for out in range(len(weights))]
+        without = [
+            " ".join(w for k, w in enumerate(reading.words) if k != out) for out in range(len(weights))
+        ]
         P = clf.predict_proba(without)[:, reading.target]
         np.testing.assert_allclose(weights, reading.confidence - P, atol=1e-5)
     found = measure_trust(clf, texts)
@@ -153,11 +155,13 @@ def test_a_table_and_pairs(tmp_path):
     pairs.fit(list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True)), LABELS)
     pairs.save(tmp_path / "pairs")
     found = limelight.load(tmp_path / "pairs", encoder=FrozenTable())
-    np.testing.assert_array_equal(found.predict_proba(["good"], ["zoom"]), pairs.predict_proba([("good", "zoom")]))
+    np.testing.assert_array_equal(
+        found.predict_proba(["good"], ["zoom"]), pairs.predict_proba([("good", "zoom")])
+    )
 
 
 def test_the_vocabulary_grows_in_memory_alone(trained):
-    clf, kind, folder = trained
+    _, kind, folder = trained
     if kind is Gru:
         return
     tokenizer = limelight.load(folder, encoder=kind()).tokenizer

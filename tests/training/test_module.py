@@ -7,6 +7,8 @@ import copy
 import numpy as np
 import pytest
 import torch
+from tests.modules import FrozenTable, Gru, Pieces
+from tests.refusing import refuses
 from torch.nn import functional as F
 
 from limelight import TextClassifier
@@ -16,12 +18,17 @@ from limelight.network.modules import recipe_with
 from limelight.text.encode import encode_texts
 from limelight.training import Callback, fit
 from limelight.training.starting_network import build_network, fit_first_head, read_features
-from tests.modules import FrozenTable, Gru, Pieces
-from tests.refusing import refuses
 
 TEXTS = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 5
 LABELS = ["+", "-", "+", "-"] * 5
-SMALL = {"rows": 3, "attention_hidden": 4, "row_units": 2, "epochs": 2, "learning_rate": 0.01, "batch_size": 8}
+SMALL = {
+    "rows": 3,
+    "attention_hidden": 4,
+    "row_units": 2,
+    "epochs": 2,
+    "learning_rate": 0.01,
+    "batch_size": 8,
+}
 
 
 def encoded(all_words: bool = True):
@@ -123,11 +130,20 @@ def focal(output, labels):
 def test_a_loss_of_ones_own():
     """One step of gradient descent on the user's loss, computed by hand."""
     dataset = encoded()
-    options = {**SMALL, "optimizer": "sgd", "learning_rate": 0.5, "epochs": 1, "batch_size": 100, "penalty": 0.0}
+    options = {
+        **SMALL,
+        "optimizer": "sgd",
+        "learning_rate": 0.5,
+        "epochs": 1,
+        "batch_size": 100,
+        "penalty": 0.0,
+    }
     recipe = preset("tiny").override(**options, dropout=0.0, clip_norm=0.0)
     network = build_network(dataset, recipe)
     split = dataset.splits["train"]
-    ids = torch.nn.utils.rnn.pad_sequence([torch.from_numpy(split.row(k)[0]) for k in range(len(split))], True)
+    ids = torch.nn.utils.rnn.pad_sequence(
+        [torch.from_numpy(split.row(k)[0]) for k in range(len(split))], True
+    )
     lengths, labels = torch.from_numpy(np.asarray(split.lengths)), torch.from_numpy(np.asarray(split.labels))
     focal(network(ids.long(), lengths.long()), labels.long()).mean().backward()
     expected = network.head.W_o - 0.5 * network.head.W_o.grad

@@ -226,7 +226,7 @@ class TrainingRecipe:
     optimizer: str = option("adam", "Update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
     encoder_rate: float = option(
-        1.0, "The encoder's learning rate, as a multiple of the learning rate: 0.05 for a transformer.", low=0,
+        1.0, "The encoder's learning rate as a multiple of the others': 0.1 for a transformer.", low=0,
         flag=False,
     )
     schedule: str = option(

@@ -19,13 +19,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from .torch.attention import (
-        MaxPooling,
-        StructuredSelfAttention,
-        aspect_penalty,
-        masked_softmax,
-        penalty,
-    )
+    from .torch.attention import MaxPooling, StructuredSelfAttention, aspect_penalty, masked_softmax, penalty
     from .torch.encoder import BiLSTM, Convolution, Projection, WordEmbedding, WordsAlone
     from .torch.heads import FullHead, GatedEncoder, LinearHead, PrunedHead, VectorMap, concat_features
     from .torch.module import mean_of_pieces

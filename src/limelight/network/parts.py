@@ -176,9 +176,7 @@ HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
 # ---------------------------------------------------------------- the whole
 
 
-def shapes(
-    recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None
-) -> Shapes:
+def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None) -> Shapes:
     """The name and shape of every tensor, as in `network.state_dict()`; a `module` is the user's encoder.
 
     >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)

@@ -106,7 +106,7 @@ def model_card(
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
         intended_use=facts.get("intended_use") or use,
-        limits=facts.get("limits") or f"{_UNKNOWN if model.table_size else ''}{_LIMITS.format(calibrated=calibrated)}",
+        limits=facts.get("limits") or (_UNKNOWN if model.table_size else "") + _LIMITS.format(calibrated=calibrated),
     )  # fmt: skip
     return card
 

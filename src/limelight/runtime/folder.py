@@ -107,10 +107,7 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
     task, facts = find_task(recipe.text.task).name, to_json_values(parts.facts)
     kind = "reader" if parts.is_reader else ("text", "pair")[pair]
     labels = () if parts.is_reader else plain_labels(parts.labels, task)
-    contents = {
-        "tokenizer.json": tokenizer.to_json().encode(),
-        **_weight_files(parts, len(labels), kind),
-    }
+    contents = {"tokenizer.json": tokenizer.to_json().encode(), **_weight_files(parts, len(labels), kind)}
     if card is None:
         words = len(tokenizer) - len(SPECIAL)
         about: dict[str, Any] = {"recipe": recipe, "vocabulary": words, "facts": facts}

@@ -129,8 +129,8 @@ def loss(
 
     The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
     attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
-    probabilities in place of the labels; with a loss of the user's `own`, that. P, and so its gradient, is computed on the side stream: many small
-    operations, for which the labels' loss need not wait.
+    probabilities in place of the labels; with a loss of the user's `own`, that one. P, and so its gradient,
+    is computed on the side stream: many small operations, for which the labels' loss need not wait.
     """
     P = None
     if rows and recipe.penalty:

@@ -175,7 +175,7 @@ class Optimiser:
         return rate * left
 
     def _group(self, name: str) -> Group:
-        """Weight decay applies to weights only, not to biases or word vectors; an encoder has its own rate."""
+        """Weight decay applies to weights only, not to biases or words; an encoder has its own rate."""
         without = name == WORDS or name.rpartition(".")[2].startswith("b")
         factor = self.recipe.encoder_rate if name.startswith("encoder.") else 1.0
         return 0.0 if without else self.recipe.weight_decay, factor

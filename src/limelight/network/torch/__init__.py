@@ -5,4 +5,6 @@ from ...errors import LimelightError
 try:
     import torch  # noqa: F401
 except ModuleNotFoundError:
-    raise LimelightError("limelight.network needs PyTorch: pip install '.[train]'", code="needs-extra") from None
+    raise LimelightError(
+        "limelight.network needs PyTorch: pip install '.[train]'", code="needs-extra"
+    ) from None

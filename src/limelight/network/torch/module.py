@@ -15,12 +15,12 @@ from .lstm.bilstm import mask
 class ModuleEncoder(nn.Module):
     """Calls the user's module (network/modules.py) and holds it to its contract.
 
-    >>> class Counts(nn.Module):
+    >>> class Letters(nn.Module):
     ...     size, reads = 1, "words"
     ...     def forward(self, words):
-    ...         n = max(map(len, words))
-    ...         return torch.tensor([[len(w) for w in text] + [0] * (n - len(text)) for text in words])[..., None] * 1.0
-    >>> encoder = ModuleEncoder(Counts(), size=1, words=("<pad>", "<unk>", "good", "soup!"))
+    ...         counts = [torch.tensor([[float(len(word))] for word in text]) for text in words]
+    ...         return nn.utils.rnn.pad_sequence(counts, batch_first=True)
+    >>> encoder = ModuleEncoder(Letters(), size=1, words=("<pad>", "<unk>", "good", "soup!"))
     >>> encoder.of_ids(torch.tensor([[2, 3], [3, 0]]), torch.tensor([2, 1]))[..., 0].tolist()
     [[4.0, 5.0], [5.0, 0.0]]
     """
