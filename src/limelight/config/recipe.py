@@ -31,7 +31,7 @@ DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
-# A module of the user's own, which reads word vectors, or the words themselves.
+# An encoder of the user's own, which reads word vectors, or the words themselves; `hidden` is the size of H.
 MODULES = ("module", "word-module")
 TASKS = ("classification", "multi-label", "ordinal", "regression")
 
@@ -94,8 +94,7 @@ class ModelRecipe:
 
     encoder: str = option(
         "bilstm",
-        "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself. In "
-        "Python also a PyTorch module of your own (docs/network.md).",
+        "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself.",
         choices=("bilstm", "cnn", "words"), further=MODULES, basic=True,
     )
     pooling: str = option(
@@ -116,8 +115,7 @@ class ModelRecipe:
         0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0
     )
     hidden: int = option(
-        300, "LSTM units in each direction [u]; a CNN has twice as many filters. Of a module, the size of H.",
-        low=1, basic=True,
+        300, "LSTM units in each direction [u]; a CNN has twice as many filters.", low=1, basic=True
     )
     layers: int = option(
         1, "Stacked biLSTM layers; each reads the words and the layers below it.", low=1, needs=LSTM

@@ -87,6 +87,7 @@ def model_card(
     answers = answers_of(task)
     labels = [] if answers.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
+    limits = _UNKNOWN + _LIMITS if model.table_size else _LIMITS
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
     results = {split: _mapping(scores) for split, scores in with_baselines(facts).items()}
@@ -106,7 +107,7 @@ def model_card(
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
         intended_use=facts.get("intended_use") or use,
-        limits=facts.get("limits") or (_UNKNOWN if model.table_size else "") + _LIMITS.format(calibrated=calibrated),
+        limits=facts.get("limits") or limits.format(calibrated=calibrated),
     )  # fmt: skip
     return card
 
