@@ -31,7 +31,7 @@ HERE = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
     "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md", "docs/aspects.md",
-    "docs/label.md", "docs/coming-from.md",
+    "docs/label.md", "docs/coming-from.md", "docs/network.md",
 ]  # fmt: skip
 DOCUMENTS = sorted(
     str(path.relative_to(HERE))

@@ -68,5 +68,5 @@ __getattr__, __dir__ = lazy(
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },
-    modules=("integrations", "sentence_transformers"),
+    modules=("integrations", "network", "sentence_transformers"),
 )

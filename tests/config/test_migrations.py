@@ -50,8 +50,8 @@ PRESENT = Recipe().override(
 )  # fmt: skip
 # options that version 0.1 did not have
 NEW = {
-    "aspect_penalty", "buckets", "encoder", "separator", "split_characters", "start", "stems", "task",
-    "vector_rank", "vector_size",
+    "aspect_penalty", "buckets", "encoder", "encoder_rate", "separator", "split_characters", "start",
+    "stems", "task", "vector_rank", "vector_size",
 }  # fmt: skip
 OTHER_VALUES = {"attention": "generalised", "filter_width": 5, "head_layers": 2}
 

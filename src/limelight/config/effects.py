@@ -34,7 +34,8 @@ def warn_unused(recipe: Recipe, given: Iterable[str], *, has_dev: bool = True, p
     """Warn about each unused option, and about frozen random word vectors, whoever chose them."""
     for line in unused_options(recipe, given, has_dev=has_dev, pairs=pairs).values():
         warn(line)
-    if not (recipe.text.vectors or recipe.text.start or recipe.training.fine_tune_words):
+    has_words = recipe.text.vectors or recipe.text.start or recipe.training.fine_tune_words
+    if recipe.model.table_size and not has_words:
         warn("the word vectors stay random: there are no pretrained ones, and fine_tune_words is off")
 
 

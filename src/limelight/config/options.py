@@ -22,6 +22,7 @@ def option(
     help: str,
     *,
     choices: tuple[str, ...] = (),
+    further: tuple[str, ...] = (),
     low: float | None = None,
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
@@ -31,11 +32,12 @@ def option(
 ) -> Any:
     """A dataclass field; `basic` options are the few that a short help shows.
 
-    Without a `flag` it is no option of the command line: only presets and experiments set it.
+    Without a `flag` it is no option of the command line: only presets and experiments set it. `further`
+    choices stand in recipes, but nobody types them.
     """
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
-    about = {"help": help, **values, "needs": conditions, "basic": basic, "flag": flag}
+    about = {"help": help, **values, "further": further, "needs": conditions, "basic": basic, "flag": flag}
     return field(default=default, metadata=about)
 
 
@@ -46,7 +48,7 @@ def check_value(f: dataclasses.Field, value: Any) -> None:
     right = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not right or (isinstance(value, bool) and kind is not bool):
         allowed = f"of type {kind.__name__}"
-    elif choices and value not in choices:
+    elif choices and value not in (*choices, *f.metadata["further"]):
         allowed = f"one of: {', '.join(choices)}"
     elif low is not None and not value >= low:
         allowed = f"at least {low}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import LimelightError
 from .options import check_value, option, to_builtin
-from .recipe import ATTENTION, Recipe, options
+from .recipe import ATTENTION, MODULES, Recipe, options
 
 GROUP = 32  # numbers of a word vector that are stored with one scale
 STEPS, MOST_EPOCHS = 8_000, 40  # of a training whose length is not given
@@ -54,6 +54,8 @@ class ReaderRecipe:
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             check_value(f, getattr(self, f.name))
+        if self.encoder in MODULES:
+            raise LimelightError("the encoder of a reader is Limelight's own", code="option-value")
         if self.word_size % GROUP:
             wrong = f"word_size is {self.word_size}; it must be a multiple of {GROUP}"
             raise LimelightError(wrong, code="option-value")

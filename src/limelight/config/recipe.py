@@ -31,6 +31,8 @@ DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
+# An encoder of the user's own, which reads word vectors, or the words themselves; `hidden` is the size of H.
+MODULES = ("module", "word-module")
 TASKS = ("classification", "multi-label", "ordinal", "regression")
 
 # Below an option's sentence, one line says which values it takes and when it matters.
@@ -93,7 +95,7 @@ class ModelRecipe:
     encoder: str = option(
         "bilstm",
         "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself.",
-        choices=("bilstm", "cnn", "words"), basic=True,
+        choices=("bilstm", "cnn", "words"), further=MODULES, basic=True,
     )
     pooling: str = option(
         "self-attention",
@@ -167,6 +169,16 @@ class ModelRecipe:
     )
 
     @property
+    def has_module(self) -> bool:
+        """Whether the encoder is a module of the user's own."""
+        return self.encoder in MODULES
+
+    @property
+    def table_size(self) -> int:
+        """Columns of the table of word vectors: none, if the encoder reads the words themselves."""
+        return 0 if self.encoder == "word-module" else self.word_size
+
+    @property
     def spells_words(self) -> bool:
         """Whether words outside the vocabulary are read by their spelling, as a reader does."""
         return self.head == "vector" and self.buckets > 0
@@ -211,6 +223,10 @@ class TrainingRecipe:
     )
     optimizer: str = option("adam", "Update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
+    encoder_rate: float = option(
+        1.0, "The encoder's learning rate as a multiple of the others': 0.1 for a transformer.", low=0,
+        flag=False,
+    )
     schedule: str = option(
         "constant",
         "Learning-rate schedule: constant, or decaying to 0 over all epochs, linearly or as a cosine; with "

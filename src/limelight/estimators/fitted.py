@@ -17,6 +17,7 @@ from ..config.migrations import split_embedding
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
+from ..network.modules import VECTOR_OPTIONS, is_module, recipe_with, split_module
 from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..text import coerce
@@ -39,6 +40,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     _reads_pairs = _predicts_numbers = False
     class_weight: Any
+    encoder: Any
     model_: Model
 
     def __init__(
@@ -50,10 +52,12 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         progress: bool = True,
         callbacks: list[Callback] | None = None,
         aspects: Any = None,
+        loss: Any = None,
         **given: Any,
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
-        self.callbacks, self.aspects, given = callbacks, aspects, split_embedding(given)
+        self.callbacks, self.aspects, self.loss = callbacks, aspects, loss
+        given = split_embedding(given)
         for name in given:
             if name == "seed":
                 wrong = "there is no option 'seed'; did you mean 'random_state'?"
@@ -79,15 +83,21 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self._predicts_numbers:
             given["task"] = "regression"
         try:
-            return preset_of(self.preset).override(**given)
+            recipe = preset_of(self.preset).override(**given)
+            return recipe if self._module is None else recipe_with(recipe, self._module, given)
         except LimelightError as error:
             message = re.sub("^seed is", "random_state is", str(error))
             raise LimelightError(message, code=error.code) from None
 
     def _given(self) -> dict[str, Any]:
-        """The recipe's options that were passed."""
+        """The recipe's options that were passed, but for an encoder of the user's own."""
         given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
-        return {name: value for name, value in given.items() if value is not None}
+        return split_module({name: value for name, value in given.items() if value is not None})[0]
+
+    @property
+    def _module(self) -> Any:
+        """The encoder, if it is the user's own."""
+        return self.encoder if is_module(self.encoder) else None
 
     @property
     def _model(self) -> Model:
@@ -170,9 +180,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._model.save(folder, overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Open a saved folder as a fitted estimator."""
-        model = Model.load(folder)
+    def load(cls, folder: str | Path, *, encoder: Any = None) -> Self:
+        """Open a saved folder as a fitted estimator; with the encoder, if it was one of your own."""
+        model = Model.load(folder, encoder=encoder)
         numbers = answers_of(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
@@ -182,6 +192,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
         values = model.recipe.values()
         unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
+        if encoder is not None:
+            values["encoder"], more = encoder, () if model.recipe.model.table_size else VECTOR_OPTIONS
+            unused |= dict.fromkeys(("hidden", "layers", "start", *more), "")
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_ = model, model.recipe
         self.aspects = model.aspects.to_dict() or None

@@ -50,7 +50,7 @@ class Estimator(Fitted):
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=None if self._predicts_numbers else targets.classes.tolist(),
-            start=start, reasons=marks[0], not_reasons=marks[1],
+            start=start, reasons=marks[0], not_reasons=marks[1], all_words=not recipe.model.table_size,
         )  # fmt: skip
         warn_unused(recipe, self._given(), has_dev="dev" in dataset.splits, pairs=dataset.pair)
         return self._train(dataset, recipe, start, targets)
@@ -74,6 +74,7 @@ class Estimator(Fitted):
         dataset = encode_texts(
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=names.tolist(), start=start,
+            all_words=not recipe.model.table_size,
         )  # fmt: skip
         return self._train(dataset, recipe, start, targets, once=True)
 
@@ -112,7 +113,7 @@ class Estimator(Fitted):
         dataset = dataclasses.replace(dataset, labels=labels)
         used = recipe.override(epochs=1, schedule="constant") if once else recipe
         how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
-        fitted = fit(dataset, used, start=start, **how)
+        fitted = fit(dataset, used, start=start, encoder=self._module, loss=self.loss, **how)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)

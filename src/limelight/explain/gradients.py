@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from ..errors import LimelightError
 from ..network.torch.network import Network, with_weights
 from ..runtime.batches import Sentences
 from ..runtime.model import Model
@@ -28,8 +30,12 @@ def network_of(model: Model) -> Network:
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> network_of(model)(ids, lengths).logits  # doctest: +SKIP
     """
+    if not model.recipe.model.table_size:
+        wrong = "gradients are those of word vectors; the encoder of this model reads words"
+        raise LimelightError(wrong, code="model-task")
     sizes = len(model.tokenizer), len(model.labels), model.pair
-    return with_weights(lambda: Network(model.recipe.model, *sizes), model.weights)
+    module = copy.deepcopy(model.module)
+    return with_weights(lambda: Network(model.recipe.model, *sizes, module), model.weights)
 
 
 def integrated_gradients(

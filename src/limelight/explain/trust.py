@@ -135,7 +135,8 @@ def measure_readings(
     """Measure trust on texts that the model has already read; none at all are fine."""
     if not read.readings:
         return Trust(0, (), ())
-    methods = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
+    has_gradients = find_spec("torch") and read.model.recipe.model.table_size
+    methods = [by for by in NAMES if by not in NEED_PYTORCH or has_gradients]
     weights = {NAMES[by]: attribute_readings(read, by) for by in methods} | _baselines(read.ids, seed)
     r = len(read.readings[0].sides[0].attention)
     single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Encoder(NamedTuple):
 
 def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
     """A vector for each word; those of n-grams spell other words; a projection stands between."""
-    d, c = recipe.word_size, recipe.projection
+    d, c = recipe.table_size, recipe.projection
     return {
         "words.weight": (vocabulary, d),
         **({"grams.weight": (recipe.buckets + 1, d)} if recipe.spells_words else {}),
@@ -47,7 +47,7 @@ def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
 
 def word_size(recipe: ModelRecipe) -> int:
     """The size of a word as the encoder reads it [d]."""
-    return recipe.projection or recipe.word_size
+    return recipe.projection or recipe.table_size
 
 
 def _bilstm(recipe: ModelRecipe, d: int) -> Shapes:
@@ -72,6 +72,22 @@ ENCODERS = {
     "cnn": Encoder(lambda recipe: 2 * recipe.hidden, _cnn),
     "words": Encoder(word_size, lambda recipe, d: {}),  # H is the words themselves
 }
+# Of the user's own; its weights are those of its state_dict, `module_shapes`.
+MODULE = Encoder(lambda recipe: recipe.hidden, lambda recipe, d: {})
+
+
+def _encoder(recipe: ModelRecipe) -> Encoder:
+    return MODULE if recipe.has_module else ENCODERS[recipe.encoder]
+
+
+def module_shapes(module: Any) -> Shapes:
+    """The weights of a module of the user's own: its floating-point tensors, in the order of `state_dict`."""
+    return {f"encoder.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
+
+
+def module_tensors(module: Any) -> dict[str, Any]:
+    """What of a module's state is saved; counters and places of words stay as the module makes them."""
+    return {name: w for name, w in module.state_dict().items() if w.is_floating_point()}
 
 
 def state_size(recipe: ModelRecipe) -> int:
@@ -80,7 +96,7 @@ def state_size(recipe: ModelRecipe) -> int:
     >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
     (600, 100)
     """
-    return ENCODERS[recipe.encoder].size(recipe)
+    return _encoder(recipe).size(recipe)
 
 
 # ---------------------------------------------------------------- poolings
@@ -160,8 +176,8 @@ HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
 # ---------------------------------------------------------------- the whole
 
 
-def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`.
+def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None) -> Shapes:
+    """The name and shape of every tensor, as in `network.state_dict()`; a `module` is the user's encoder.
 
     >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
@@ -169,7 +185,8 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     """
     return {
         **_words(recipe, vocabulary),
-        **ENCODERS[recipe.encoder].weights(recipe, word_size(recipe)),
+        **_encoder(recipe).weights(recipe, word_size(recipe)),
+        **({} if module is None else module_shapes(module)),
         **POOLINGS[recipe.pooling](recipe, state_size(recipe)),
         **(_relation(recipe) if pair else {}),
         **HEADS[recipe.head](recipe, *head_inputs(recipe, pair), classes),

@@ -29,7 +29,7 @@ _Layout = dict[str, tuple[str, tuple[int, ...]]]
 def pack_words(weights: Weights) -> dict[str, np.ndarray]:
     """The weights with their words in 4 bits, if that loses nothing."""
     words = weights["words.weight"]
-    if words.shape[1] % GROUP == 0:
+    if words.size and words.shape[1] % GROUP == 0:
         packed, scale = pack(words)
         if np.array_equal(unpack(packed, scale), words):
             return {**weights, "words.weight": packed, "words.weight.scale": scale}
@@ -90,7 +90,7 @@ def tensor_locations(content: bytes, expected: Shapes, file: str = FILE) -> dict
         begin, end = _offsets(file, name, header[name], dtype, shape)
         locations[name] = Location(file, start + begin, end - begin)
     end = start
-    for location in sorted(locations.values(), key=lambda location: location.offset):
+    for location in sorted(locations.values(), key=lambda location: (location.offset, location.bytes)):
         if location.offset != end:
             raise _damaged(f"the tensors in {file} overlap or leave gaps; fetch the folder again")
         end += location.bytes

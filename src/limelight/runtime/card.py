@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..config.recipe import Recipe
+from ..config.recipe import MODULES, Recipe
 from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
@@ -39,15 +39,16 @@ from .confidence import reaching, saved_curve
 from .metrics import forgetting_sentence, with_baselines
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
-_ENCODERS = {"bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone"}
+_ENCODERS = {
+    "bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone",
+    **dict.fromkeys(MODULES, "an encoder of its author's own"),
+}  # fmt: skip
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USES = {"regression": "Predicting this number for {what} like those it was trained on"}
 _USE = "Classifying {what} like those it was trained on into the labels above"
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
-_LIMITS = (
-    "All words outside its vocabulary look the same to the model. {calibrated} Its attention shows where it "
-    "looked, which is not always why it decided."
-)
+_UNKNOWN = "All words outside its vocabulary look the same to the model. "
+_LIMITS = "{calibrated} Its attention shows where it looked, which is not always why it decided."
 _NOT_CALIBRATED = "Its probabilities are not calibrated."
 _CALIBRATED = "Its probabilities are calibrated on texts like the development set's, and on no others."
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
@@ -86,6 +87,7 @@ def model_card(
     answers = answers_of(task)
     labels = [] if answers.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
+    limits = _UNKNOWN + _LIMITS if model.table_size else _LIMITS
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
     results = {split: _mapping(scores) for split, scores in with_baselines(facts).items()}
@@ -95,6 +97,7 @@ def model_card(
         does=_TASKS.get(task, "Classifies {what}").format(what=what),
         how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
+        has_module=model.has_module,
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
         shown="reading.label, reading.confidence" if answers.is_class else "reading.answer",
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
@@ -104,7 +107,7 @@ def model_card(
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
         intended_use=facts.get("intended_use") or use,
-        limits=facts.get("limits") or _LIMITS.format(calibrated=calibrated),
+        limits=facts.get("limits") or limits.format(calibrated=calibrated),
     )  # fmt: skip
     return card
 

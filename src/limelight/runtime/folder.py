@@ -28,6 +28,7 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..network.modules import TO_LOAD, check_fits_recipe
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import (
@@ -45,6 +46,7 @@ from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
 from ..tables.rows import MAX_DIGITS, is_too_large
 from ..text.labels import Label
+from ..text.open_words import OpenTokenizer
 from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card, reader_card
@@ -71,8 +73,11 @@ class Parts:
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
     version: str = __version__  # of Limelight, that wrote the folder
     sha256: str = ""  # of the folder's config.json, which has the checksums of the other files
+    module: Any = None  # the encoder, where it is the user's own: a torch.nn.Module
 
     def __post_init__(self) -> None:
+        if self.recipe.model.encoder == "word-module" and not isinstance(self.tokenizer, OpenTokenizer):
+            object.__setattr__(self, "tokenizer", OpenTokenizer(self.tokenizer))
         forbidden = forbidden_words(self.facts.get("forbidden"))
         if forbidden != self.tokenizer.forbidden:
             object.__setattr__(self, "tokenizer", self.tokenizer.forbid(forbidden))
@@ -102,10 +107,7 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
     task, facts = find_task(recipe.text.task).name, to_json_values(parts.facts)
     kind = "reader" if parts.is_reader else ("text", "pair")[pair]
     labels = () if parts.is_reader else plain_labels(parts.labels, task)
-    contents = {
-        "tokenizer.json": tokenizer.to_json().encode(),
-        **_weight_files(parts.weights, recipe, len(tokenizer), len(labels), kind),
-    }
+    contents = {"tokenizer.json": tokenizer.to_json().encode(), **_weight_files(parts, len(labels), kind)}
     if card is None:
         words = len(tokenizer) - len(SPECIAL)
         about: dict[str, Any] = {"recipe": recipe, "vocabulary": words, "facts": facts}
@@ -119,13 +121,17 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
             (folder / name).write_bytes(content)
 
 
-def _weight_files(
-    weights: Mapping[str, np.ndarray], recipe: Recipe, vocabulary: int, classes: int, kind: str
-) -> dict[str, bytes]:
-    """The weights, checked, and the graphs; a reader's weights are rounded, and it has no graph in int8."""
-    expected = shapes(recipe.model, vocabulary, classes, kind == "pair")
-    given = {name: np.asarray(array) for name, array in weights.items()}
+def _weight_files(parts: Parts, classes: int, kind: str) -> dict[str, bytes]:
+    """The weights, checked, and the graphs; a reader's weights are rounded, and it has no graph in int8.
+
+    A module of the user's own is PyTorch's to run: there are no graphs of it.
+    """
+    recipe = parts.recipe
+    expected = shapes(recipe.model, len(parts.tokenizer), classes, kind == "pair", parts.module)
+    given = {name: np.asarray(array) for name, array in parts.weights.items()}
     check_weights(given, expected)
+    if parts.module is not None:
+        return {"model.safetensors": b"".join(safetensors_pieces(pack_words(given)))}
     stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
     tensors = b"".join(safetensors_pieces(stored))
     task = find_task(recipe.text.task).name
@@ -221,8 +227,10 @@ def is_reader_folder(name: str | Path) -> bool:
     return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
-def open_folder(path: str | Path = "reader", sha256: str | None = None) -> Parts:
+def open_folder(path: str | Path = "reader", sha256: str | None = None, module: Any = None) -> Parts:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
+
+    `module` is the encoder of a model that was trained with one of the user's own.
 
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
@@ -231,7 +239,7 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None) -> Parts
             recipe, tokenizer, weights, facts = read_old_reader(saved)
             about = facts, None, saved.version, saved.sha256
             return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved)
+        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, module)
 
 
 def _read_fast(saved: SavedFiles) -> Parts:
@@ -260,23 +268,24 @@ def save_fast(path: str | Path, parts: Parts) -> None:
         (folder / "README.md").write_text(card)
 
 
-def _read_folder(saved: SavedFiles) -> Parts:
+def _read_folder(saved: SavedFiles, module: Any) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
+    check_fits_recipe(module, recipe, "the model", TO_LOAD)
     if (recipe.model.head == "vector") != (kind == "reader"):
         raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
     task, pair = find_task(recipe.text.task).name, kind == "pair"
     labels = () if kind == "reader" else plain_labels(config["labels"], task)
     thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
-    for name in FILES[kind]:
+    for name in config["files"]:
         saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair, module)
     largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
     weights = read_weights(saved.read("model.safetensors", largest), expected)
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
-    return Parts(recipe, tokenizer, weights, labels, pair, *about)
+    return Parts(recipe, tokenizer, weights, labels, pair, *about, module)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:

@@ -79,7 +79,12 @@ class Model(Embedder):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, sha256: str | None = None, **options: Unpack[DeviceOptions]
+        cls,
+        folder: str | Path,
+        *,
+        sha256: str | None = None,
+        encoder: Any = None,
+        **options: Unpack[DeviceOptions],
     ) -> Model:
         """Open a saved folder, checking everything in it first; the options are those of `limelight.load`.
 
@@ -87,7 +92,7 @@ class Model(Embedder):
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
-        parts = open_folder(folder, sha256)
+        parts = open_folder(folder, sha256, encoder)
         if parts.is_reader:
             raise LimelightError(
                 f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed",
@@ -266,7 +271,7 @@ class Model(Embedder):
         >>> ids = [model.tokenizer.locate(text)[0] for text in ("good", "not bad")]  # doctest: +SKIP
         >>> model.embed_ids(ids)  # doctest: +SKIP
         """
-        sentences = Sentences.join(ids).check(len(self.tokenizer))
+        sentences = Sentences.join(ids).check(self.tokenizer.count)
         return self._runner.embed_sentences(sentences, on_batch=on_batch)
 
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:

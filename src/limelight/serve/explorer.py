@@ -116,9 +116,9 @@ class Explorer:
 def nearest_words(model: Any, word: str) -> list[str]:
     """The words whose vectors point most nearly the same way, the nearest first; none for an unknown word."""
     ids, _ = model.tokenizer.locate(word)
-    if ids[0] == UNKNOWN:
-        return []
     table = model.weights["words.weight"]
+    if ids[0] == UNKNOWN or not table.size:  # an encoder that reads words needs no vectors of them
+        return []
     scores = (table @ table[ids[0]]) / np.maximum(np.linalg.norm(table, axis=1), 1e-9)
     order = np.argsort(-scores, kind="stable")[: SIMILAR_WORDS + len(SPECIAL) + 1]
     words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]

@@ -53,6 +53,7 @@ def encode_tables(
     progress: bool = True,
     folder: str | Path = "",
     start: PretrainedWords | None = None,
+    all_words: bool = False,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
@@ -63,7 +64,8 @@ def encode_tables(
     Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder. With
     `start`, the words and vectors are those of the weights that training will start from.
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
-    With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
+    With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
+    `all_words` the words of all splits are known, for an encoder that reads the words themselves.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -88,7 +90,8 @@ def encode_tables(
         for source in sources.values():
             stack.callback(source.close)
         arrays = ArraysOnDisk(new)
-        dataset = Encoding(sources, arrays, recipe, holdout, seed, progress, start, None, folder).run()
+        how = holdout, seed, progress, start, None, folder, all_words
+        dataset = Encoding(sources, arrays, recipe, *how).run()
         dataset.facts["columns"] = {
             k: v for k, v in asdict(marked).items() if v or k in ("text", "label", "text2")
         }
@@ -117,6 +120,7 @@ def encode_texts(
     progress: bool = False,
     names: Sequence[Label] | None = None,
     start: PretrainedWords | None = None,
+    all_words: bool = False,
 ) -> Dataset:
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
@@ -141,4 +145,4 @@ def encode_texts(
             code="split-mismatch",
         )
     arrays = ArraysInMemory()
-    return Encoding(sources, arrays, recipe, holdout, seed, progress, start, names).run()
+    return Encoding(sources, arrays, recipe, holdout, seed, progress, start, names, "", all_words).run()

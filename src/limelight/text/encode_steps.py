@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from itertools import count
@@ -51,6 +52,7 @@ class Encoding:
     start: PretrainedWords | None
     names: Sequence[Label] | None = None  # of all classes, where the labels are places in this list
     vectors_folder: str | Path = ""
+    all_words: bool = False  # those of every row are in the vocabulary, not of the training rows alone
 
     def run(self) -> Dataset:
         """Read the rows, fill the arrays and describe them."""
@@ -72,7 +74,7 @@ class Encoding:
         counts = count_labels(task, labels["train"], classes) if classes else {}
         warn_about_labels(counts, self.names or classes, known)
         held, note = self._hold_out(find_task(task).strata(labels["train"]), find_task(task).group)
-        tokenizer = self._choose_words(store.count("train", ~held))
+        tokenizer = self._choose_words(self._count_words(store, held))
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
         marked = [each for each in marked if not held[each[0]]]
@@ -159,6 +161,14 @@ class Encoding:
         if share and train.labelled and "dev" not in self.sources and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
         return held, describe_held_out(held, strata, share, train.where, group)
+
+    def _count_words(self, store: WordStore, held: np.ndarray) -> dict[str, int]:
+        if not self.all_words:
+            return store.count("train", ~held)
+        counts: Counter[str] = Counter()
+        for name in self.sources:
+            counts.update(store.count(name))
+        return counts
 
     def _choose_words(self, counts: Mapping[str, int]) -> Tokenizer:
         """The tokenizer for the words of the training rows, without those held out."""

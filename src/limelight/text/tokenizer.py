@@ -189,6 +189,11 @@ class Tokenizer:
         return len(self.vocabulary)
 
     @property
+    def count(self) -> int:
+        """Ids there are: 0 to count - 1."""
+        return len(self)
+
+    @property
     def ids(self) -> Mapping[str, int]:
         """The id of every word in the vocabulary.
 

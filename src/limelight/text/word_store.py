@@ -58,12 +58,12 @@ class WordStore:
             ends = np.cumsum([side.sum() for side in each])
             yield list(zip(np.split(numbers, ends[:-1]), each, strict=True))
 
-    def count(self, split: str, keep: np.ndarray) -> dict[str, int]:
-        """How often each word occurs in the rows of a split where `keep` (rows,) is true."""
+    def count(self, split: str, keep: np.ndarray | None = None) -> dict[str, int]:
+        """How often each word occurs in the rows of a split where `keep` (rows,) is true, or in all."""
         counts, done = np.zeros(len(self._numbers), np.int64), 0
         for sides in self.read(split):
             rows = len(sides[0][1])
-            kept = keep[done : done + rows]
+            kept = np.ones(rows, bool) if keep is None else keep[done : done + rows]
             for numbers, lengths in sides:
                 some = numbers if kept.all() else numbers[np.repeat(kept, lengths)]
                 counts += np.bincount(some, minlength=len(counts))

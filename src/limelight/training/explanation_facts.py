@@ -132,7 +132,7 @@ def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.nda
         sides, M = [], []
         for ids, lengths in given if network.pair else given[:1]:
             n = torch.from_numpy(lengths).to(device)
-            H = network.encoder(network.vectors(torch.from_numpy(ids).to(device)), n)
+            H = network.states(torch.from_numpy(ids).to(device), n)
             M_side, A = network.pool(H, n)
             M.append(M_side)
             sides.append((ids, lengths, *(x.float().cpu().numpy() for x in (H, M_side, A))))

@@ -7,17 +7,19 @@ import zlib
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.torch.heads import VectorHead
+from ..network.parts import module_tensors
+from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.array_files import digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
 from .evaluate import Scores, evaluate
-from .loss import TASK_LOSSES, Tensors, loss
+from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
 from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes, real_rows
 from .step import Objective, Stepper
@@ -29,22 +31,28 @@ class LabelObjective(Objective):
     """The labels of a data set, or in their place `targets` (rows, classes), probabilities of the classes."""
 
     def __init__(
-        self, dataset: Dataset, recipe: Recipe, start: Start | None = None, targets: np.ndarray | None = None
-    ) -> None:
+        self, dataset: Dataset, recipe: Recipe, start: Start | None = None, targets: np.ndarray | None = None,
+        module: nn.Module | None = None, own_loss: BatchLoss | None = None,
+    ) -> None:  # fmt: skip
         self.dataset, self.recipe, self.start, self.targets = dataset, recipe, start, targets
+        self.module, self.own_loss = module, own_loss
+        self.can_capture = module is None and own_loss is None  # what others wrote may wait for the GPU
         self.task = TASK_LOSSES[recipe.text.task]
         self.measure = self.task.measure
         self.weights, self.dev_weights = (row_weights(dataset, recipe, name) for name in ("train", "dev"))
 
     def build_network(self) -> Network:
-        return build_network(self.dataset, self.recipe, self.start)
+        return build_network(self.dataset, self.recipe, self.start, self.module)
 
     def identity(self) -> dict[str, Any]:
-        return run_identity(self.dataset, self.recipe, self.start)
+        known = run_identity(self.dataset, self.recipe, self.start)
+        if self.module is not None:
+            known["module"] = f"{class_name(self.module)} {_fingerprint_of(self.module)}"
+        return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:
         """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
-        return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
+        return math.ceil(WARM_UP * total) if self.recipe.text.start or self.module is not None else 0
 
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
         """Compute the gradients of this process's rows, if it has any, and count the figures."""
@@ -52,7 +60,9 @@ class LabelObjective(Objective):
             return
         output = stepper.read(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
         rows, vocabulary = self.recipe.model.attention_rows, len(stepper.network.words.weight)
-        parts = loss(output, batch, self.recipe.training, rows, vocabulary, self.task, stepper.side)
+        parts = loss(
+            output, batch, self.recipe.training, rows, vocabulary, self.task, stepper.side, self.own_loss
+        )
         count, logits = len(batch.labels), output.logits.detach()
         with stepper.side.aside():
             scores = self.task.scores(logits, batch.labels)
@@ -76,6 +86,8 @@ class LabelObjective(Objective):
     def fit_start(self, stepper: Stepper) -> str:
         """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
 
+        An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
+
         Returns a line about how good that is, if it was measured.
         """
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
@@ -87,7 +99,8 @@ class LabelObjective(Objective):
                 network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
             )
             if found.score is not None:
-                how = f"{self.task.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
+                what = "reader" if self.module is None else "encoder"
+                how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
                 line = f"{format_measure(self.measure, found.score)}: {how}"
         if new or from_vectors:
             stepper.processes.broadcast(network.head.parameters())
@@ -95,9 +108,11 @@ class LabelObjective(Objective):
         return line
 
     def _starts_from_vectors(self, network: Network) -> bool:
-        """Whether the classifier reads a reader's vectors, as the reader made them."""
+        """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""
         if isinstance(network.head, VectorHead):
             return True
+        if self.module is not None and not (self.start and self.start.labels):
+            return isinstance(network.head, ScaledLinearHead)
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")
         return self.start is not None and not self.start.labels and linear_of_vectors
@@ -142,6 +157,24 @@ def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -
     if start is not None:  # a path may hold other weights by now
         data["start"] = start.fingerprint
     return {**options, "tokenizer": dataset.tokenizer.hash, "labels": list(dataset.labels), **data}
+
+
+def class_name(given: Any) -> str:
+    """The name of a module's class, or of a function.
+
+    >>> class_name(max)
+    'builtins.max'
+    """
+    found = given if hasattr(given, "__qualname__") else type(given)
+    return f"{found.__module__}.{found.__qualname__}"
+
+
+def _fingerprint_of(module: nn.Module) -> str:
+    """Tells the weights that a module starts with from others."""
+    check = 0
+    for w in module_tensors(module).values():
+        check = zlib.crc32(np.ascontiguousarray(w.detach().cpu().float().numpy()).data, check)
+    return f"{check:08x}"
 
 
 def word_digests(dataset: Dataset) -> dict[str, str]:

@@ -14,11 +14,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..config.recipe import TrainingRecipe
+from ..errors import LimelightError
 from ..network.torch.attention import aspect_penalty, penalty
 from ..network.torch.network import Output
 from .side_stream import NO_SIDE_STREAM, SideStream
 
 RowFigures = Callable[[Tensor, Tensor], Tensor]  # logits (batch, classes), labels -> (batch,)
+BatchLoss = Callable[[Output, Tensor], Tensor]  # the network's output, labels -> (batch,) or one number
 
 
 class TaskLoss(NamedTuple):
@@ -121,13 +123,14 @@ def loss(
     vocabulary: int = 0,
     task: TaskLoss = CLASSIFICATION,
     side: SideStream = NO_SIDE_STREAM,
+    own: BatchLoss | None = None,
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
     The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
     attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
-    probabilities in place of the labels. P, and so its gradient, is computed on the side stream: many small
-    operations, for which the labels' loss need not wait.
+    probabilities in place of the labels; with a loss of the user's `own`, that one. P, and so its gradient,
+    is computed on the side stream: many small operations, for which the labels' loss need not wait.
     """
     P = None
     if rows and recipe.penalty:
@@ -136,6 +139,8 @@ def loss(
     plain = goal = _mean_loss(task.losses, output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
         goal = _mean_loss(task.losses, output.logits, batch.targets, batch.weights)
+    if own is not None:
+        goal = _own_loss(own, output, batch)
     if rows and recipe.aspect_penalty:
         sides = [(output.A[:, :rows], batch.ids)]
         if output.A2 is not None and batch.ids2 is not None:
@@ -156,6 +161,16 @@ def _penalty(output: Output, batch: Tensors, rows: int, scale: str) -> Tensor:
         lengths = torch.cat([batch.lengths, batch.lengths2]) if scale == "author" else None
         return 2 * penalty(torch.cat([A, A2]), lengths, scale)
     return penalty(A, batch.lengths, scale) + penalty(A2, batch.lengths2, scale)
+
+
+def _own_loss(own: BatchLoss, output: Output, batch: Tensors) -> Tensor:
+    """The mean over the batch of what the user's loss gives for each row, or the one number it gives."""
+    found = own(output, batch.labels)
+    if not isinstance(found, Tensor) or found.shape not in ((), batch.labels.shape[:1]):
+        shown = f"a tensor of shape {tuple(found.shape)}" if isinstance(found, Tensor) else repr(found)[:60]
+        wrong = f"the loss gave {shown}; it must give a number for each of the {len(batch.labels)} rows"
+        raise LimelightError(f"{wrong}, or one for all", code="loss-output")
+    return (found if found.dim() == 0 or batch.weights is None else found * batch.weights).mean()
 
 
 def _mean_loss(losses: RowFigures, logits: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:

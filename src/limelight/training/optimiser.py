@@ -22,6 +22,7 @@ from .side_stream import SideStream
 
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"
+Group = tuple[float, float]  # weight decay, and what the rate is multiplied by
 FADED, SWEEP = 1e-30, 100  # in 100 steps, no mean fades from 1e-30 to 1e-38, where denormals start
 STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
@@ -54,10 +55,11 @@ class Optimiser:
         self.rate = torch.tensor(recipe.learning_rate, dtype=torch.float64, device=device)
         self.steps = torch.zeros((), dtype=torch.int64, device=device)
         self.fixed = {
-            decay: torch.tensor([decay, EPSILON[self.rule]], dtype=torch.float64, device=device)
+            (decay, factor): torch.tensor([decay, EPSILON[self.rule]], dtype=torch.float64, device=device)
             for decay in (0.0, recipe.weight_decay)
+            for factor in (1.0, recipe.encoder_rate)
         }
-        self.numbers: dict[float, Tensor] = {}  # of the step under way, by weight decay
+        self.numbers: dict[Group, Tensor] = {}  # of the step under way
         self.norms: dict[str, Tensor] = {}  # of the gradients that have come
         self.updated: set[str] = set()  # the weights that are done
         self.state = {
@@ -128,8 +130,11 @@ class Optimiser:
     def _begin(self) -> None:
         """What all updates of a step need to know: the learning rate and the like."""
         one, t = torch.ones_like(self.rate), (self.steps + 1).double()
-        numbers = torch.stack([self._rate_at(t), one, t, 1 - 0.9**t, 1 - 0.999**t])
-        self.numbers = {decay: torch.cat([numbers, fixed]) for decay, fixed in self.fixed.items()}
+        rate, rest = self._rate_at(t), [one, t, 1 - 0.9**t, 1 - 0.999**t]
+        self.numbers = {
+            (decay, factor): torch.cat([torch.stack([rate * factor, *rest]), fixed])
+            for (decay, factor), fixed in self.fixed.items()
+        }
         self.norms, self.updated = {}, set()
 
     def _clip(self, gradients: dict[str, Tensor]) -> None:
@@ -148,8 +153,8 @@ class Optimiser:
     def _apply(self, gradients: dict[str, Tensor]) -> None:
         """Update the weights of these gradients."""
         updates = {name: self._prepare(name, g) for name, g in gradients.items()}
-        for decay, numbers in self.numbers.items():
-            some = [each for name, each in updates.items() if self._decay(name) == decay]
+        for group, numbers in self.numbers.items():
+            some = [each for name, each in updates.items() if self._group(name) == group]
             kernels.update(self.rule, some, numbers)
         for name, gradient in gradients.items():
             if gradient.is_sparse:
@@ -169,9 +174,11 @@ class Optimiser:
         left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
         return rate * left
 
-    def _decay(self, name: str) -> float:
-        """Weight decay applies to weights only, not to biases or word vectors."""
-        return 0.0 if name == WORDS or name.rpartition(".")[2].startswith("b") else self.recipe.weight_decay
+    def _group(self, name: str) -> Group:
+        """Weight decay applies to weights only, not to biases or words; an encoder has its own rate."""
+        without = name == WORDS or name.rpartition(".")[2].startswith("b")
+        factor = self.recipe.encoder_rate if name.startswith("encoder.") else 1.0
+        return 0.0 if without else self.recipe.weight_decay, factor
 
     def _weight_and_state(self, name: str) -> list[Tensor]:
         return [self.weights[name], *(self.state[f"{name}.{kind}"] for kind in STATES[self.rule])]

@@ -100,8 +100,9 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
 
 
 def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:
-    """The network's weights as plain arrays."""
-    return {name: tensor.cpu().numpy() for name, tensor in fitted.network.state_dict().items()}
+    """The network's weights as plain arrays; counters of a module of the user's own are none."""
+    state = fitted.network.state_dict()
+    return {name: w.float().cpu().numpy() for name, w in state.items() if w.is_floating_point()}
 
 
 def model_of(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Model:
@@ -119,4 +120,5 @@ def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], ove
 def _parts(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Parts:
     labels = plain_labels(dataset.labels, dataset.task)
     of_data = dataset.tokenizer, weights_of(fitted), labels, dataset.pair
-    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds)
+    module = getattr(fitted.network.encoder, "module", None)
+    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds, module=module)

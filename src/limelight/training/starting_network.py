@@ -12,13 +12,14 @@ those of the old classes, and change all the rest.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
@@ -47,24 +48,40 @@ BATCH_WORDS = 8192  # with padding
 ITERATIONS = 100
 
 
-def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
-    """The network for a data set on the CPU, with its starting weights and word vectors."""
+def build_network(
+    dataset: Dataset, recipe: Recipe, start: Start | None = None, module: nn.Module | None = None
+) -> Network:
+    """The network for a data set on the CPU, with its starting weights and word vectors.
+
+    A `module`, the user's encoder, is copied: it stays as it is.
+    """
     if recipe.model.head == "vector":
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
-    network = Network(recipe.model, *sizes)
+    own = None if module is None else _copied(module)
+    network = Network(recipe.model, *sizes, own, dataset.tokenizer.vocabulary)
     if dataset.vectors is not None:
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
-    network.words.weight.requires_grad_(recipe.training.fine_tune_words)
+    network.words.weight.requires_grad_(recipe.training.fine_tune_words and recipe.model.table_size > 0)
     if recipe.model.encoder == "bilstm":
-        network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
+        network.encoder.clip = recipe.training.clip_gates
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
+    elif own is not None and recipe.model.head == "linear":
+        network.head = ScaledLinearHead(network.head)
     return network
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    """A copy of the user's module, as the optimiser takes weights: in float32, and contiguous."""
+    own = copy.deepcopy(module).float()
+    for w in own.parameters():
+        w.data = w.data.contiguous()
+    return own
 
 
 def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool = False) -> None:
@@ -127,7 +144,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification",
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's `VectorHead` to a split; the reader itself stays as it is.
+    """Fit the network's last layer to a split; what it reads stays as it is.
 
     Only the first `real` rows are for cross-validation: others repeat parts of them.
     """
@@ -136,6 +153,9 @@ def fit_first_head(
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     v = v / scale
+    features = v
+    if v.shape[1] > len(v) and not network.pair:
+        v = _coordinates(v)
     labels, own = np.asarray(split.labels)[rows], TASK_LOSSES[task]
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
@@ -149,6 +169,8 @@ def fit_first_head(
             fold = torch.from_numpy(_folds(find_task(task).strata(labels[is_real]), seed)).to(last.device)
             found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
+    if v is not features:
+        W = _from_coordinates(W, v, features)
     if isinstance(network.head, VectorHead):
         network.head.scale.div_(scale)
     else:
@@ -267,18 +289,29 @@ def fit_rows(
 ) -> tuple[Tensor, Tensor]:
     """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
 
-    Of many features f, only the directions of the n rows V (n, f) matter: V V^T = L L^T, and L stands for V.
+    Of many features f, only the directions of the n rows V (n, f) matter.
     """
     many = V.shape[1] > len(V)
-    eye = RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device)
-    L = torch.linalg.cholesky(V @ V.T + eye) if many else V
+    L = _coordinates(V) if many else V
     columns = torch.tensor(list(new), device=V.device)
 
     def losses(own: Tensor, y: Tensor) -> Tensor:
         return cross_entropy(Z.index_copy(1, columns, own), y)
 
     W, b = fit_linear(L, y, w, len(new), strength, losses)
-    return (torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V if many else W), b
+    return (_from_coordinates(W, L, V) if many else W), b
+
+
+def _coordinates(V: Tensor) -> Tensor:
+    """L (n, n) for more features V (n, f) than rows: with L L^T = V V^T, all products are the same."""
+    L: Tensor = torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
+    return L
+
+
+def _from_coordinates(W: Tensor, L: Tensor, V: Tensor) -> Tensor:
+    """The weights (classes, f) of features V that do what W (classes, n) does to L."""
+    found: Tensor = torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
+    return found
 
 
 # ---------------------------------------------------------------- what the last layer reads

@@ -40,6 +40,7 @@ class Objective(ABC):
     weights: np.ndarray | None = None  # (rows,): how much each counts
     targets: Any = None  # (rows, ...): learnt beside the labels, or in their place
     spells_words = False  # also from n-grams: then the training rows do not say which words move
+    can_capture = True  # a step on a GPU, as a CUDA graph
 
     @abstractmethod
     def build_network(self) -> Any:
@@ -78,7 +79,7 @@ class Stepper:
         self.figures = ("loss", "penalty", objective.measure)
         self.device = next(network.parameters()).device
         self.lengths, self.rows = row_lengths(split), 0  # rows of the batch, over all processes
-        alone_on_gpu = self.device.type == "cuda" and processes.size == 1
+        alone_on_gpu = self.device.type == "cuda" and processes.size == 1 and objective.can_capture
         # with several processes, gradients are summed before a weight can be updated
         self.updates_early = alone_on_gpu
         self.side = SideStream(self.device) if alone_on_gpu else NO_SIDE_STREAM

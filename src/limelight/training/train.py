@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..network.modules import TO_TRAIN, check_fits_recipe
 from ..network.outputs import activate, choose_thresholds
 from ..network.torch.heads import LAST_LAYER
 from ..network.torch.network import Network
@@ -20,7 +22,7 @@ from ..text.dataset import Dataset
 from .callbacks import Callback, check_callbacks
 from .context import choose_device, run_context
 from .label_objective import LabelObjective
-from .loss import TASK_LOSSES
+from .loss import TASK_LOSSES, BatchLoss
 from .run import Fitted, TrainingRun
 
 
@@ -36,6 +38,8 @@ def fit(
     callbacks: Iterable[Callback] | None = None,
     start: Start | None = None,
     targets: np.ndarray | None = None,
+    encoder: nn.Module | None = None,
+    loss: BatchLoss | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
 
@@ -45,15 +49,20 @@ def fit(
     the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
     network so far. Threads that call this take turns. `start` holds the weights that `recipe.text.start`
     names; they are loaded if it is not given. With `targets` (rows, classes), probabilities of the classes
-    are learnt in place of the labels.
+    are learnt in place of the labels. `encoder` is a module of your own, which the recipe must be made for
+    (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
     """
     where, hooks = choose_device(device), check_callbacks(callbacks)
+    check_fits_recipe(encoder, recipe, "the recipe", TO_TRAIN)
+    if loss is not None and not callable(loss):
+        wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
+        raise LimelightError(wrong, code="loss-type")
     if folder is None and resume:
         raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
     if dataset.splits["train"].labels is None:
         wrong = "the data set has no labels to learn from; encode it with a column of labels"
         raise LimelightError(wrong, code="no-labels")
-    if dataset.vectors is not None:
+    if dataset.vectors is not None and recipe.model.table_size:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     recipe = recipe.override(task=dataset.task)
     if start is None:
@@ -67,7 +76,7 @@ def fit(
         scaled, scale = standardise(dataset)
         start = scale_start(start, scale) if start else None
     with run_context(where, folder, show, checkpoint_every) as context:
-        objective = LabelObjective(scaled, recipe, start, targets)
+        objective = LabelObjective(scaled, recipe, start, targets, encoder, loss)
         fitted = TrainingRun(objective, folder, context, hooks).fit(resume)
     if scale:
         unscale(fitted.network, scale)

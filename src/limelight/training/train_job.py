@@ -16,6 +16,7 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError, check_at_least, warn
+from ..network.modules import TO_TRAIN, check_fits_recipe, recipe_with, split_module
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
@@ -74,6 +75,7 @@ def fit(
     device: str = "auto",
     progress: bool = True,
     callbacks: Iterable[Callback] | None = None,
+    loss: Any = None,
     **options: Any,
 ) -> Model:
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and return it.
@@ -88,7 +90,8 @@ def fit(
     `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
     `rehearse` keeps so many texts of each class beside the folder, for a later `start` with it.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
-    the recipe: `rows=8`.
+    the recipe: `rows=8`. The option `encoder` may also be a PyTorch module of your own, and `loss` a function
+    that is minimised in place of the task's: docs/network.md.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -103,8 +106,10 @@ def fit(
         if "seed" in options:
             raise LimelightError("give random_state or seed, not both", code="option-twice")
         options["seed"] = options.pop("random_state")
+    options, module = split_module(options)
+    recipe = preset_of(preset).override(**options)
     job = TrainJob(
-        out=Path(out), recipe=preset_of(preset).override(**options),
+        out=Path(out), recipe=recipe if module is None else recipe_with(recipe, module, options),
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -112,7 +117,8 @@ def fit(
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
         aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}), rehearse=rehearse,
     )  # fmt: skip
-    outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
+    how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
+    outcome = job.run(**how, given=options, module=module, loss=loss)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.model()
@@ -192,6 +198,8 @@ class TrainJob(Job):
         callbacks: Iterable[Callback] | None = None,
         given: Iterable[str] = (),
         preset_given: bool = False,
+        module: Any = None,
+        loss: Any = None,
     ) -> Outcome:
         """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
 
@@ -206,6 +214,7 @@ class TrainJob(Job):
         from .train import fit as train
 
         choose_device(device)  # before the long work, not after it
+        check_fits_recipe(module, self.recipe, "the recipe", TO_TRAIN)
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
             check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
@@ -234,7 +243,7 @@ class TrainJob(Job):
             before = self._accuracy_before(start, dataset) if first else None
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
-                checkpoint_every=checkpoint_every, start=start,
+                checkpoint_every=checkpoint_every, start=start, encoder=module, loss=loss,
                 callbacks=[*hooks, *([TensorBoard()] if tensorboard and first else [])],
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
@@ -268,6 +277,7 @@ class TrainJob(Job):
             self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
             on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
+            all_words=not recipe.model.table_size,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the result

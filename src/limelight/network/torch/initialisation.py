@@ -9,15 +9,21 @@ from torch import nn
 
 from .encoder import BiLSTM, Convolution, WordEmbedding
 from .heads import GatedEncoder
+from .module import ModuleEncoder
 
 
 @torch.no_grad()
 def initialise(network: nn.Module) -> None:
     """LSTM weights N(0, 0.1), gated tensors within 0.00398, the rest Glorot-uniform; all biases 0.
 
-    The word vectors are not touched: they come from a file, or from `WordEmbedding`.
+    The word vectors are not touched: they come from a file, or from `WordEmbedding`. Nor is a module of the
+    user's own.
     """
+    encoders = [each for each in network.modules() if isinstance(each, ModuleEncoder)]
+    foreign = {module for encoder in encoders for module in encoder.modules()}
     for module in network.modules():
+        if module in foreign:
+            continue
         for name, weight in module.named_parameters(recurse=False):
             if isinstance(module, WordEmbedding):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from .dropout import Dropout
 from .encoder import ENCODERS, Projection, WordEmbedding
 from .heads import GatedEncoder, VectorMap, build_head, concat_features
 from .initialisation import initialise
+from .module import ModuleEncoder
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -42,6 +43,8 @@ class Spelled(NamedTuple):
 class Network(nn.Module):
     """The paper's model, one of its baselines, or a reader, for single sentences or pairs.
 
+    A `module` is an encoder of the user's own (network/modules.py), `words` the vocabulary that it reads.
+
     >>> small = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
     >>> network = Network(small, vocabulary=100, classes=2)
     >>> output = network(torch.tensor([[4, 8, 15], [16, 23, 0]]), torch.tensor([3, 2]))
@@ -51,13 +54,20 @@ class Network(nn.Module):
 
     rounding: Tensor
 
-    def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int = 0, pair: bool = False) -> None:
+    def __init__(
+        self, recipe: ModelRecipe, vocabulary: int, classes: int = 0, pair: bool = False,
+        module: nn.Module | None = None, words: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         super().__init__()
         self.recipe, self.pair = recipe, pair
-        self.words = WordEmbedding(vocabulary, recipe.word_size)
+        self.words = WordEmbedding(vocabulary, recipe.table_size)
         self.grams: Any = WordEmbedding(recipe.buckets + 1, recipe.word_size) if recipe.spells_words else None
         self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
-        self.encoder = ENCODERS[recipe.encoder](recipe, word_size(recipe))
+        self.encoder: Any = (
+            ENCODERS[recipe.encoder](recipe, word_size(recipe))
+            if module is None
+            else ModuleEncoder(module, recipe.hidden, words)
+        )
         self.pooling = POOLINGS[recipe.pooling](recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
         rows, size = matrix_shape(recipe)
@@ -102,8 +112,15 @@ class Network(nn.Module):
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
         if ids.shape[1] == 0:
             ids = ids.new_zeros(len(ids), 1)
-        H = self.dropout_states(self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths))
-        return self.pool(H, lengths)
+        return self.pool(self.dropout_states(self.states(ids, lengths, spelled)), lengths)
+
+    def states(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> Tensor:
+        """ids (batch, n) -> H (batch, n, 2u)."""
+        if self.recipe.encoder == "word-module":
+            read: Tensor = self.encoder.of_ids(ids, lengths)
+            return read
+        H: Tensor = self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
+        return H
 
     def vectors(self, ids: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
@@ -193,5 +210,9 @@ def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T
     """
     with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
         network = build()
-    network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()}, assign=True)
+    given = {name: torch.tensor(array) for name, array in weights.items()}
+    missing, more = network.load_state_dict(given, strict=False, assign=True)
+    counters = {name for name, w in network.state_dict().items() if not w.is_floating_point()}
+    if more or set(missing) - counters:  # which a module of the user's own may have
+        raise ValueError(f"the weights are not those of the network: {sorted({*missing, *more})[:3]}")
     return network.eval()

@@ -1,0 +1,171 @@
+"""Ways to the nearest of many vectors, on one core: recall at 10 beside milliseconds, megabytes and time to build.
+
+    pip install faiss-cpu usearch hnswlib
+    python experiments/benchmarks/nearest.py vectors.npy --queries 500 --out nearest.jsonl
+
+`vectors.npy` holds unit vectors, (n, size) in float32; the last `--queries` of them are the queries. Times are of the
+processor, with one thread each, and what a way finds is scored again by the vectors in 8 bits, as `limelight search`
+does; recall is measured against the exact ten. Ways whose library is not there are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+K = 10
+Search = Callable[[np.ndarray, int], np.ndarray]  # a query and how many -> candidates
+
+
+def exact_bytes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scales = np.abs(V).max(axis=1) / 127
+    return np.rint(V / scales[:, None]).astype(np.int8), scales
+
+
+def ways(V: np.ndarray) -> Iterator[tuple[str, Callable[[], tuple[dict[str, tuple[Search, int]], float]]]]:
+    """Each name, and a function that builds it: searches by setting, with how many candidates, and megabytes."""
+    n, d = V.shape
+
+    def ivf() -> Any:
+        import faiss
+
+        faiss.omp_set_num_threads(1)
+        clusters = 2 ** round(np.log2(4 * np.sqrt(n)))
+        index = faiss.index_factory(d, f"IVF{clusters},SQ8", faiss.METRIC_INNER_PRODUCT)
+        index.train(V[:: max(1, n // (40 * clusters))])
+        index.add(V)
+
+        def search(probes: int) -> Search:
+            def find(q: np.ndarray, k: int) -> np.ndarray:
+                index.nprobe = probes
+                return index.search(q[None], k)[1][0]
+
+            return find
+
+        return {f"{p} of {clusters} lists": (search(p), 40) for p in (16, 32, 64, 128)}, n * (d + 8) / 1e6
+
+    def binary() -> Any:
+        import faiss
+
+        faiss.omp_set_num_threads(1)
+        index = faiss.IndexBinaryFlat(d)
+        index.add(np.packbits(V > 0, axis=1))
+
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            return index.search(np.packbits(q > 0)[None], k)[1][0]
+
+        return {f"{k} scored again": (find, k) for k in (40, 100, 200, 400, 1000)}, n * d / 8 / 1e6
+
+    def hnsw_faiss() -> Any:
+        import faiss
+
+        faiss.omp_set_num_threads(1)
+        index = faiss.IndexHNSWSQ(d, faiss.ScalarQuantizer.QT_8bit, 16, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = 80
+        index.train(V[:20000])
+        index.add(V)
+
+        def search(effort: int) -> Search:
+            def find(q: np.ndarray, k: int) -> np.ndarray:
+                index.hnsw.efSearch = effort
+                return index.search(q[None], k)[1][0]
+
+            return find
+
+        return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (d + 16 * 2 * 4) / 1e6
+
+    def hnsw() -> Any:
+        import hnswlib
+
+        index = hnswlib.Index("ip", d)
+        index.init_index(n, M=16, ef_construction=100)
+        index.set_num_threads(1)
+        index.add_items(V)
+
+        def search(effort: int) -> Search:
+            def find(q: np.ndarray, k: int) -> np.ndarray:
+                index.set_ef(effort)
+                return index.knn_query(q, k)[0][0].astype(np.int64)
+
+            return find
+
+        return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (4 * d + 16 * 2 * 4) / 1e6
+
+    def usearch(kind: str) -> Callable[[], Any]:
+        def build() -> Any:
+            from usearch.index import Index
+
+            index = Index(ndim=d, metric="ip", dtype=kind, connectivity=16, expansion_add=100)
+            index.add(np.arange(n), V, threads=1)
+
+            def search(effort: int) -> Search:
+                def find(q: np.ndarray, k: int) -> np.ndarray:
+                    index.expansion_search = effort
+                    return index.search(q, k, threads=1).keys.astype(np.int64)
+
+                return find
+
+            return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, index.memory_usage / 1e6
+
+        return build
+
+    yield "faiss, inverted lists of bytes", ivf
+    yield "faiss, one bit a number, all of them", binary
+    yield "faiss, graph of bytes", hnsw_faiss
+    yield "usearch, graph of bytes", usearch("i8")
+    yield "hnswlib, graph of floats", hnsw
+
+
+def measure(args: argparse.Namespace) -> None:
+    V = np.load(args.vectors)
+    V, Q = V[: -args.queries], V[-args.queries :]
+    codes, scales = exact_bytes(V)
+    floats = codes.astype(np.float32) * scales[:, None]
+    truth = [np.argpartition(-(floats @ q), K)[:K] for q in Q]
+    del floats
+    for name, build in ways(V):
+        if args.only and args.only not in name:
+            continue
+        began = time.process_time()
+        try:
+            searches, megabytes = build()
+        except ImportError as error:
+            print(f"{name}: left out, {error}")
+            continue
+        built = time.process_time() - began
+        for setting, (find, count) in searches.items():
+            took, right = [], 0
+            for q, true in zip(Q, truth, strict=True):
+                began = time.process_time()
+                places = find(q, count)
+                scores = codes[places].astype(np.float32) @ q * scales[places]
+                best = places[np.argsort(-scores)[:K]]
+                took.append(time.process_time() - began)
+                right += len(np.intersect1d(best, true))
+            found = {
+                "way": name, "setting": setting, "vectors": len(V), "recall": right / (K * len(Q)),
+                "ms": 1000 * statistics.median(took), "build_s": built, "mb": megabytes,
+            }  # fmt: skip
+            print(f"{name}, {setting}: {found['recall']:.1%}, {found['ms']:.2f} ms, {built:.0f} s, {megabytes:.0f} MB", flush=True)
+            with args.out.open("a") as file:
+                file.write(json.dumps(found) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vectors", type=Path)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--only", help="part of a way's name")
+    parser.add_argument("--out", type=Path, required=True)
+    measure(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""A tokenizer that gives every word an id of its own, for an encoder that reads the words themselves."""
+
+from __future__ import annotations
+
+import threading
+
+from .tokenizer import UNKNOWN, Tokenizer
+
+_adding = threading.Lock()
+
+
+class OpenTokenizer(Tokenizer):
+    """As the tokenizer it is made from; words outside its vocabulary get the next ids as they come.
+
+    What is saved is the vocabulary without them. They stay in memory: a few hundred bytes for each different
+    word that a process has read.
+
+    >>> tokenizer = OpenTokenizer(Tokenizer.from_words(["good"]))
+    >>> tokenizer.encode(["good soup", "Soup!", ""])[0].tolist(), tokenizer.all_words[2:]
+    ([2, 3, 3, 4, 1], ['good', 'soup', '!'])
+    >>> tokenizer.locate("so good")[0].tolist(), len(tokenizer), tokenizer.count
+    ([5, 2], 3, 6)
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.__dict__.update(vars(tokenizer))
+        self.all_words = list(self.vocabulary)
+        self._new: dict[str, int] = {}
+
+    @property
+    def count(self) -> int:
+        """Ids given so far: 0 to count - 1."""
+        return len(self.all_words)
+
+    def _id(self, word: str) -> int:
+        found = self._ids.get(word) or self._new.get(word)
+        if found is None:
+            with _adding:
+                found = self._new.get(word)
+                if found is None:
+                    found = self._new[word] = len(self.all_words)
+                    self.all_words.append(word)
+        return found
+
+    def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
+        return [[self._id(word) for word in self.words(text)] or [UNKNOWN] for text in texts]
+
+    def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        ids, offsets = super()._located(text)
+        places = zip(ids, offsets, strict=True)
+        return [k if k != UNKNOWN else self._id(self._as_word(text[slice(*at)])) for k, at in places], offsets
+
+    def _as_word(self, word: str) -> str:
+        return word.lower() if self.lowercase else word
