@@ -1,13 +1,14 @@
-/* The words of ASCII texts as numbers, by pieces of text whose words are remembered.
+/* The words of texts as numbers, by pieces of text whose words are remembered.
 
    The rules are in Python (rules.py); this file only knows when a piece of text can be looked up by itself:
 
    - what is between spaces, unless its entry says that it depends on what follows;
    - a run of letters before a space, one of ,;)" or a colon and a space, which no rule joins with anything;
    - a run of two letters or more before some of .!? and a space, if its entry says that they are apart;
-   - one of )" and a ( before a letter, which are always words.
+   - one of )" before an ASCII character (no mark is written onto it), and a ( before a letter: always words.
 
-   After a piece, what follows is split as if a text began there: no rule looks back.
+   After a piece, what follows is split as if a text began there: no rule looks back. Texts are UTF-8. Letters,
+   spaces and digits are those of ASCII: a piece may have others, which only the rules know.
 
    A call looks up all texts without Python's lock, asks Python for the pieces that are new, and looks up again
    the texts that had them. Whatever cannot be looked up, Python splits as a whole. A Splitter serves one call
@@ -30,7 +31,7 @@
 #define ROUNDS 4 /* of learning: a run of letters, then the piece that it begins; more if there is no room */
 
 enum { STOP_APART = 1, BEFORE_NUMBER = 2, BEFORE_ANY = 4 }; /* flags of an entry, as in splitting.py */
-enum { LETTER = 1, SPACE = 2, AFTER_RUN = 4, STOP = 8, DIGIT = 16, ALONE = 32 };
+enum { LETTER = 1, SPACE = 2, AFTER_RUN = 4, STOP = 8, DIGIT = 16, ALONE = 32, NOT_ASCII = 64 };
 enum { DONE = 0, MISSED = 1, WHOLE = 2 };
 
 static unsigned char kinds[256];
@@ -41,6 +42,7 @@ static void set_kinds(void) {
     for (const char *c = " \t\n\r\f\v"; *c; c++) kinds[(unsigned char)*c] = SPACE;
     for (const char *c = ",;)\""; *c; c++) kinds[(unsigned char)*c] = AFTER_RUN;
     kinds[')'] |= ALONE, kinds['"'] |= ALONE;
+    for (int c = 128; c < 256; c++) kinds[c] = NOT_ASCII;
     for (const char *c = ".!?"; *c; c++) kinds[(unsigned char)*c] = STOP;
 }
 
@@ -148,7 +150,8 @@ static int store(Splitter *self, const unsigned char *piece, size_t size, const 
 /* ---------------------------------------------------------------- texts, without Python's lock */
 
 typedef struct {
-    const char *bytes; /* NULL if it is not ASCII */
+    const char *bytes; /* NULL if it is to be split as a whole */
+    PyObject *copy;    /* that holds them, of a text that is not ASCII */
     size_t size, start; /* where its numbers are in `found` */
     int32_t length, state;
 } Text;
@@ -189,7 +192,8 @@ static int read_text(const Splitter *self, Work *work, size_t number) {
         if (p == n) break;
         const int32_t *entry = NULL;
         int apart, stop = 0;
-        if (kinds[s[p]] & ALONE || (s[p] == '(' && kinds[s[p + 1]] & LETTER)) apart = 1, end = p + 1;
+        if ((kinds[s[p]] & ALONE && s[p + 1] < 128) || (s[p] == '(' && kinds[s[p + 1]] & LETTER))
+            apart = 1, end = p + 1;
         else {
             for (end = p; kinds[s[end]] & LETTER; end++) {}
             apart = end > p && (kinds[s[end]] & (SPACE | AFTER_RUN) || (s[end] == ':' && kinds[s[end + 1]] & SPACE));
@@ -204,7 +208,7 @@ static int read_text(const Splitter *self, Work *work, size_t number) {
             entry = find(self, s + p, end - p);
             if (entry && flags_of(*entry) & (BEFORE_NUMBER | BEFORE_ANY)) {
                 for (next = end; next < n && kinds[s[next]] & SPACE; next++) {}
-                if (next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & DIGIT)) {
+                if (next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & (DIGIT | NOT_ASCII))) {
                     text->state = WHOLE;
                     return 1;
                 }
@@ -375,17 +379,26 @@ static PyObject *assemble(Splitter *self, Work *work, size_t count) {
     return result;
 }
 
-/* The bytes of the ASCII texts; those are read without Python's lock, so that the tuple must hold them. */
-static int gather(Work *work, PyObject *texts, const char *is_ascii, size_t count) {
+/* The bytes of the texts, which are read without Python's lock: the tuple must hold them, or a copy.
+   A byte says of each text whether it is ASCII, whose bytes Python has (1), or not (2), or is for `whole` (0). */
+static int gather(Work *work, PyObject *texts, const char *ways, size_t count) {
     size_t longest = 0;
     for (size_t k = 0; k < count; k++) {
         Text *text = &work->texts[k];
         Py_ssize_t size = 0;
         PyObject *string = PyTuple_GetItem(texts, (Py_ssize_t)k);
         text->state = WHOLE;
-        if (!is_ascii[k]) continue;
-        text->bytes = PyUnicode_AsUTF8AndSize(string, &size);
-        if (!text->bytes) return 0;
+        if (!ways[k]) continue;
+        if (ways[k] == 1) text->bytes = PyUnicode_AsUTF8AndSize(string, &size);
+        else {
+            text->copy = PyUnicode_AsUTF8String(string);
+            if (text->copy) PyBytes_AsStringAndSize(text->copy, (char **)&text->bytes, &size);
+        }
+        if (!text->bytes) {
+            if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return 0;
+            PyErr_Clear(); /* half a character */
+            continue;
+        }
         text->size = (size_t)size;
         if (size < MAX_TEXT) text->state = -1;
         if (size < MAX_TEXT && text->size > longest) longest = text->size;
@@ -398,9 +411,9 @@ static int gather(Work *work, PyObject *texts, const char *is_ascii, size_t coun
 static PyObject *number_texts(PyObject *object, PyObject *args) {
     Splitter *self = (Splitter *)object;
     PyObject *texts, *learn, *whole, *result = NULL;
-    const char *is_ascii;
+    const char *ways;
     Py_ssize_t count;
-    if (!PyArg_ParseTuple(args, "O!y#OO", &PyTuple_Type, &texts, &is_ascii, &count, &learn, &whole)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!y#OO", &PyTuple_Type, &texts, &ways, &count, &learn, &whole)) return NULL;
     if (count != PyTuple_Size(texts) || count > INT32_MAX) {
         PyErr_SetString(PyExc_ValueError, "expected a byte for each text");
         return NULL;
@@ -413,9 +426,10 @@ static PyObject *number_texts(PyObject *object, PyObject *args) {
     self->busy = 1;
     work.texts = calloc((size_t)count + 1, sizeof *work.texts);
     if (!work.texts) PyErr_NoMemory();
-    else if (gather(&work, texts, is_ascii, (size_t)count) &&
+    else if (gather(&work, texts, ways, (size_t)count) &&
              number_all(self, &work, (size_t)count, texts, learn, whole))
         result = assemble(self, &work, (size_t)count);
+    for (Py_ssize_t k = 0; work.texts && k < count; k++) Py_XDECREF(work.texts[k].copy);
     free(work.texts);
     free(work.scratch);
     free(work.found.items);

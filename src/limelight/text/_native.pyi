@@ -8,7 +8,7 @@ class Splitter:
     def number(
         self,
         texts: tuple[str, ...],
-        is_ascii: bytes,
+        ways: bytes,
         learn: Callable[[str], bytes],
         whole: Callable[[str], bytes],
         /,

@@ -1,6 +1,6 @@
 """The words of many texts as numbers: by a compiled part where there is one, otherwise in Python.
 
-The compiled part, _native.c, remembers the words of pieces of ASCII text. Python tells it which they are, by
+The compiled part, _native.c, remembers the words of pieces of text. Python tells it which they are, by
 the rules, and whether they depend on what follows the piece.
 
 Processes that do nothing but split import this file: it needs no numpy.
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS, ascii_rules
-from .splitting import BEFORE_NUMBER, is_forbidden, is_open, word_splitter
+from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS
+from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_forbidden, is_open, word_splitter
 
 try:
     from . import _native as compiled
@@ -27,7 +27,6 @@ if compiled and compiled.VERSION != 1:  # compiled before the last update
 NO_WORD = ""  # stands for the words of a text that has none
 MAX_REMEMBERED = 2**17  # pieces, and words that are not known: some twenty megabytes
 _ABBREVIATIONS = frozenset(f"{ABBREVIATIONS} {CAPITALISED_ABBREVIATIONS} {NUMBER_ABBREVIATIONS}".split())
-_ENDS_BEFORE_NUMBER = "0123456789)."  # the last character of what BEFORE_NUMBER matches
 _STOP_APART, _BEFORE_NUMBER, _BEFORE_ANY = 1, 2, 4  # as in _native.c
 
 
@@ -80,6 +79,7 @@ class Numbering:
         self._options = (lowercase, split_characters, forbidden, known, none)
         self.lowercase, self.forbidden, self.known, self.none = lowercase, forbidden, known or {}, none
         self._split = word_splitter(lowercase, split_characters)
+        self.split_piece = Pieces(lowercase, split_characters).split_whole
         self._idle: list[_Remembering] = []  # each serves a thread at a time
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -149,8 +149,10 @@ class _Remembering:
         self._compiled = compiled.Splitter(os.urandom(16), numbering.lowercase, first, none)
 
     def number(self, texts: tuple[str, ...]) -> NumberedWords:
-        is_ascii = bytes(map(str.isascii, texts))
-        numbers, lengths, others = self._compiled.number(texts, is_ascii, self._learn, self._whole)
+        ways = bytes(map(str.isascii, texts))
+        if 0 in ways:
+            ways = bytes(1 if text.isascii() else 2 * has_spaces(text) for text in texts)
+        numbers, lengths, others = self._compiled.number(texts, ways, self._learn, self._whole)
         names, first = self._numbers.words, len(self._numbering.known)
         return NumberedWords([names[number - first] for number in array("i", others)], numbers, lengths)
 
@@ -159,13 +161,13 @@ class _Remembering:
 
     def _learn(self, piece: str) -> bytes:
         """The flags of a piece of text, and the numbers of its words."""
-        words = ascii_rules().findall(piece)
-        if piece.isalpha():
+        words = self._numbering.split_piece(piece)
+        if piece.isascii() and piece.isalpha():
             flags = 0 if piece.lower() in _ABBREVIATIONS else _STOP_APART
         elif is_open(piece, words):
             flags = _BEFORE_ANY
         else:
-            flags = _BEFORE_NUMBER if piece[-1] in _ENDS_BEFORE_NUMBER and BEFORE_NUMBER.search(piece) else 0
+            flags = _BEFORE_NUMBER if BEFORE_NUMBER.search(piece, len(piece) - 6) else 0
         words = self._numbering.allow(words)
         return array("i", [flags, *self._numbers.find(words)] if words else [flags]).tobytes()
 
