@@ -42,7 +42,7 @@ miss Miss. Ill. ill. la. co. Inc.: fig.5 1st HILTON/x
 AWKWARD = st.one_of(
     st.sampled_from(PIECES.split()),
     st.text(st.sampled_from("aInoST.,;:!?'\"()<>-_/ 019@#&$*+=^`\x00\x1f\x7f\n\t"), max_size=7),
-    st.builds(str.__mul__, st.sampled_from("aZ1-.'"), st.integers(20, 70)),
+    st.builds(str.__mul__, st.sampled_from("aZ1-.'"), st.integers(20, 90)),
     st.text(st.sampled_from("aéÉ’İΣσ日カ\u0301\u00ad\u200d\u00a0٣½👍🏽\ud800.)1"), max_size=5),
     st.text(max_size=3),
 )

@@ -25,13 +25,13 @@
 #define SLOTS (1u << 18)
 #define MAX_ENTRIES (SLOTS / 2)
 #define MAX_ARENA (1u << 24) /* numbers and letters of all pieces, by four bytes */
-#define LONGEST 32           /* characters of a piece that is remembered */
+#define LONGEST 64           /* bytes of a piece that is remembered */
 #define MAX_NUMBER (1 << 28)
 #define MAX_TEXT (1 << 30)
 #define ROUNDS 4 /* of learning: a run of letters, then the piece that it begins; more if there is no room */
 
 enum { STOP_APART = 1, BEFORE_NUMBER = 2, BEFORE_ANY = 4 }; /* flags of an entry, as in splitting.py */
-enum { LETTER = 1, SPACE = 2, AFTER_RUN = 4, STOP = 8, DIGIT = 16, ALONE = 32, NOT_ASCII = 64 };
+enum { LETTER = 1, SPACE = 2, AFTER_RUN = 4, STOP = 8, DIGIT = 16, ALONE = 32 };
 enum { DONE = 0, MISSED = 1, WHOLE = 2 };
 
 static unsigned char kinds[256];
@@ -39,10 +39,10 @@ static unsigned char kinds[256];
 static void set_kinds(void) {
     for (int c = 'a'; c <= 'z'; c++) kinds[c] = kinds[c - 32] = LETTER;
     for (int c = '0'; c <= '9'; c++) kinds[c] = DIGIT;
+    for (int c = 0xd9; c <= 0xff; c++) kinds[c] = DIGIT; /* perhaps: the first beyond ASCII is U+0660, d9 a0 */
     for (const char *c = " \t\n\r\f\v"; *c; c++) kinds[(unsigned char)*c] = SPACE;
     for (const char *c = ",;)\""; *c; c++) kinds[(unsigned char)*c] = AFTER_RUN;
     kinds[')'] |= ALONE, kinds['"'] |= ALONE;
-    for (int c = 128; c < 256; c++) kinds[c] = NOT_ASCII;
     for (const char *c = ".!?"; *c; c++) kinds[(unsigned char)*c] = STOP;
 }
 
@@ -208,7 +208,7 @@ static int read_text(const Splitter *self, Work *work, size_t number) {
             entry = find(self, s + p, end - p);
             if (entry && flags_of(*entry) & (BEFORE_NUMBER | BEFORE_ANY)) {
                 for (next = end; next < n && kinds[s[next]] & SPACE; next++) {}
-                if (next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & (DIGIT | NOT_ASCII))) {
+                if (next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & DIGIT)) {
                     text->state = WHOLE;
                     return 1;
                 }
