@@ -91,7 +91,7 @@ def build(folder: Path, source: Path) -> Path:
 def check_reproducible(folder: Path, wheel: Path) -> None:
     """The same bytes from another folder, with other dates and permissions of the files."""
     copy, again = folder / "copy", folder / "again"
-    for name in ("src", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("src", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE"):
         copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy.mkdir(exist_ok=True)
         copied(ROOT / name, copy / name)

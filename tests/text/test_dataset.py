@@ -21,7 +21,7 @@ from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
 from limelight.text.labels import LabelColumn
-from limelight.text.splitting import NumberedWords, number_words
+from limelight.text.numbering import NumberedWords, number_words
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
 from refusing import refuses
 

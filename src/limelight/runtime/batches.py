@@ -149,13 +149,13 @@ def encode_spelled(
     >>> found.ids.tolist(), found.spelled.tolist()
     ([2, 3, 3, 4], [[1.0, 1.0], [1.0, 1.0]])
     """
-    ids, lengths = tokenizer.encode(texts)
-    ends, numbers = np.cumsum(lengths), dict[str, int]()
-    unknown = np.flatnonzero(ids == UNKNOWN)
-    for k in np.unique(np.searchsorted(ends, unknown, side="right")):
+    ids, lengths, others = tokenizer.encode_open(texts)
+    ends, numbers = np.cumsum(lengths), {word: number for number, word in enumerate(others)}
+    for k in [k for k, text in enumerate(texts) if not text.isascii()]:  # whose words may still be unknown
         words = ids[ends[k] - lengths[k] : ends[k]]
-        split = tokenizer.words(texts[k])  # a text without words stays one unknown word
-        for at in np.flatnonzero(words == UNKNOWN).tolist() if split else ():
+        unknown = np.flatnonzero((words == UNKNOWN) | (words >= len(table))).tolist()
+        split = tokenizer.words(texts[k]) if unknown else []  # a text without words stays one unknown word
+        for at in unknown if split else ():
             words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
     spelled = spell(list(numbers), grams, table, tokenizer.ids if stems else None)
     return SpelledSentences(ids, lengths, table, spelled)

@@ -77,6 +77,9 @@ def _rest(part: str, start: int, end: int) -> tuple[str, tuple[int, ...]]:
 
 
 def _hashes(text: str, sizes: tuple[int, ...]) -> list[int]:
+    if text.isascii():  # as most are, whose bytes are their characters
+        data = text.encode()
+        return [crc32(data[k : k + size]) for size in sizes for k in range(len(data) - size + 1)]
     parts = (text[k : k + size] for size in sizes for k in range(len(text) - size + 1))
     return [crc32(part.encode(errors="replace")) for part in parts]
 
@@ -130,10 +133,11 @@ def spell(
 def _means(rows: np.ndarray, table: np.ndarray) -> np.ndarray:
     """(words, d): the mean over the rows of a table that each word has; zeros where it has none.
 
-    One sum a word: its vector must not depend on the words beside it.
+    Rows are added in their order: a word's vector must not depend on the words beside it.
     """
     counts = np.count_nonzero(rows, axis=1)
     sums = np.zeros((len(rows), table.shape[1]), table.dtype)
-    for k in np.flatnonzero(counts):
-        np.add.reduce(table[rows[k, : counts[k]]], axis=0, out=sums[k])
+    for k in range(counts.max(initial=0)):
+        left = np.flatnonzero(counts > k)
+        sums[left] += table[rows[left, k]]
     return np.asarray(sums / np.maximum(counts, 1)[:, None].astype(table.dtype))

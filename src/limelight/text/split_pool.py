@@ -18,11 +18,12 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
+from .numbering import NumberedWords, compiled, number_words
 from .parallel import count_cores, in_order
 from .split_worker import ask, send
-from .splitting import NumberedWords, number_words
 
-ALONE = 4_000_000  # characters, the work of a second: what starting the processes takes is less than that
+# Characters, the work of a second: what starting the processes takes is less than that.
+ALONE = 16_000_000 if compiled else 4_000_000
 MAX_PROCESSES = 16  # beyond, reading the rows takes longer than splitting them
 # With -P: a json.py in the working folder is not imported. What this process can import, the other can too.
 START = (

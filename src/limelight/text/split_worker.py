@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import IO
 
-from .splitting import NumberedWords, number_words
+from .numbering import NumberedWords, number_words
 
 
 def main() -> None:

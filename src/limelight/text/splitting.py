@@ -1,4 +1,4 @@
-"""Texts into words, as the vocabulary has them, and the words of many texts as numbers.
+"""Texts into words, as the vocabulary has them.
 
 Processes that do nothing else import this file: it needs no numpy, and `tokenizers` only once a text is not
 ASCII.
@@ -7,59 +7,23 @@ ASCII.
 from __future__ import annotations
 
 import re
-from array import array
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .rules import CHARACTERS, NUMBER_ABBREVIATIONS, WORD, ascii_rules
 
 if TYPE_CHECKING:
     import tokenizers
 
-NO_WORD = ""  # stands for the words of a text that has none
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_PIECES, LONGEST_PIECE = 2**16, 32  # remembered, some ten megabytes; characters of one
 _CONTROL_SPACE = re.compile("[\x1c-\x1f]")  # space for str.split, but not for the rules
 # A number after one of these may be one word with it, or decide whether its full stop belongs to it.
-_BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split())})\.)\Z", re.IGNORECASE)
+BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split())})\.)\Z", re.IGNORECASE)
 _MARK = re.compile("[!-/:-@\\[-`{-~\u2010-\u2027]")  # of ASCII; typographic hyphens, dashes and quotes
-
-
-class NumberedWords(NamedTuple):
-    """The words of some texts."""
-
-    words: list[str]  # each once, in the order in which they first occur
-    numbers: bytes  # int32: all words of all texts, back to back, as places in `words`
-    lengths: bytes  # int32: how many words each text has, at least one
-
-
-def number_words(
-    texts: Iterable[str], lowercase: bool, split_characters: bool, forbidden: Iterable[str] = ()
-) -> NumberedWords:
-    """Split texts, and number the words as they come, without those that are `forbidden`.
-
-    A text without words has one, `NO_WORD`.
-
-    >>> found = number_words(["Soup, soup", " "], True, True)
-    >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
-    (['soup', ',', ''], [0, 1, 0, 2], [3, 1])
-    """
-    split, forbidden = word_splitter(lowercase, split_characters), frozenset(forbidden)
-    places: defaultdict[str, int] = defaultdict()
-    places.default_factory = places.__len__
-    numbers, lengths = array("i"), array("i")
-    for text in texts:
-        words = split(text)
-        if forbidden:
-            words = [word for word in words if not is_forbidden(word, forbidden)]
-        words = words or [NO_WORD]
-        lengths.append(len(words))
-        numbers.extend(map(places.__getitem__, words))
-    return NumberedWords(list(places), numbers.tobytes(), lengths.tobytes())
 
 
 def is_forbidden(word: str, forbidden: frozenset[str]) -> bool:
@@ -132,7 +96,7 @@ class Pieces(dict[str, list[str]]):
 
     def __missing__(self, piece: str) -> list[str]:
         words = self.split_whole(piece)
-        if piece[0].isnumeric() or _is_open(piece, words):
+        if piece[0].isnumeric() or is_open(piece, words):
             words = []
         if len(piece) <= LONGEST_PIECE:
             if len(self) >= MAX_PIECES:
@@ -144,8 +108,8 @@ class Pieces(dict[str, list[str]]):
         """Fill in the numbers; False if one may belong to the piece before, or another piece is open."""
         for k in [k for k, words in enumerate(found) if not words]:
             found[k] = self.split_whole(pieces[k])
-            after_other = k > 0 and _BEFORE_NUMBER.search(pieces[k - 1])
-            if after_other or not pieces[k][0].isnumeric() or _is_open(pieces[k], found[k]):
+            after_other = k > 0 and BEFORE_NUMBER.search(pieces[k - 1])
+            if after_other or not pieces[k][0].isnumeric() or is_open(pieces[k], found[k]):
                 return False
         return True
 
@@ -161,7 +125,7 @@ def has_spaces(text: str) -> bool:
     return text.isprintable() or not _CONTROL_SPACE.search(text)
 
 
-def _is_open(piece: str, words: list[str]) -> bool:
+def is_open(piece: str, words: list[str]) -> bool:
     """Whether the words of a piece may depend on what follows it.
 
     A tag may have spaces inside, and the full stop of an initial depends on the next word. Of the other rules

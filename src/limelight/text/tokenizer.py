@@ -20,7 +20,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, filterfalse
+from itertools import chain, compress, filterfalse
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
+from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
 from .splitting import (
     LONE_SURROGATE,
@@ -72,6 +74,7 @@ class Tokenizer:
             ids if _are_in_order(ids) else sorted(ids, key=ids.__getitem__)
         )
         self._built: tokenizers.Tokenizer | None = None
+        self._numbers: Numbering | None = None
         self._json = ""
         self.forbidden: frozenset[str] = frozenset()
 
@@ -86,12 +89,13 @@ class Tokenizer:
         (['The', 'is', 'good'], [2])
         """
         other = copy.copy(self)
+        other._numbers = None
         other.forbidden = frozenset(word.casefold() for word in words)
         return other
 
     @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
-        """Built when first needed, which takes as long as the rest of loading: not for ids of ASCII texts.
+        """Built when first needed, which takes as long as the rest of loading: not for ASCII texts.
 
         Without a lock, which a fork could copy while it is held: two threads may both build it.
         """
@@ -213,7 +217,7 @@ class Tokenizer:
         return [text[start:end] for start, end in self._located(text)[1]]
 
     def words(self, text: str) -> list[str]:
-        """The words as the vocabulary has them: in lower case, if it is. Faster than `split` for ASCII.
+        """The words as the vocabulary has them: in lower case, if it is.
 
         >>> Tokenizer.from_words([]).words("Good SOUP")
         ['good', 'soup']
@@ -241,13 +245,26 @@ class Tokenizer:
         >>> ids.tolist(), lengths.tolist()
         ([2, 1, 1, 2], [2, 1, 1])
         """
+        ids, lengths, _ = self.encode_open(texts)
+        ids[ids >= len(self)] = UNKNOWN
+        return ids, lengths
+
+    def encode_open(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """The same, but words outside the vocabulary have ids after it, by their places in the list.
+
+        Those of texts that `tokenizers` splits stay unknown: texts in scripts without spaces.
+
+        >>> ids, lengths, others = Tokenizer.from_words(["good"]).encode_open(["good day", "Day!"])
+        >>> ids.tolist(), lengths.tolist(), others
+        ([2, 3, 3, 4], [2, 2], ['day', '!'])
+        """
         _check_several(texts)
-        ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-        for chunk in _chunks(texts):
-            words = self._encode_chunk(chunk)
-            lengths.append(np.fromiter(map(len, words), np.int32, count=len(words)))
-            ids.append(np.fromiter(chain.from_iterable(words), np.int32, count=int(lengths[-1].sum())))
-        return np.concatenate(ids), np.concatenate(lengths)
+        are_others = [not text.isascii() and self._is_other(text) for text in texts]
+        found = self._numbering.number(compress(texts, map(not_, are_others)) if any(are_others) else texts)
+        ids, lengths = (np.frombuffer(each, np.int32).copy() for each in found[1:])
+        if any(are_others):
+            ids, lengths = self._merge(np.array(are_others), ids, lengths, compress(texts, are_others))
+        return ids, lengths, found.words
 
     def find_ids(self, words: Sequence[str]) -> np.ndarray:
         """(words,) int32: the id of each word, which is as `words` gives it.
@@ -257,20 +274,35 @@ class Tokenizer:
         """
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
-    def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text; `tokenizers` splits those of scripts without spaces."""
-        others = [text for text in texts if not text.isascii() and (self.forbidden or not has_spaces(text))]
+    def _is_other(self, text: str) -> bool:
+        """Whether a text that is not ASCII is for `tokenizers` to split."""
+        return bool(self.forbidden) or not has_spaces(text)
+
+    def _merge(
+        self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and lengths of all texts: those that are there, and those of the others."""
+        found = list(chain.from_iterable(map(self._encode_others, _chunks(others))))
+        all_lengths = np.empty(len(are_others), np.int32)
+        all_lengths[~are_others], all_lengths[are_others] = lengths, list(map(len, found))
+        of_others, all_ids = np.repeat(are_others, all_lengths), np.empty(all_lengths.sum(), np.int32)
+        all_ids[~of_others], all_ids[of_others] = ids, list(chain.from_iterable(found))
+        return all_ids, all_lengths
+
+    def _encode_others(self, texts: list[str]) -> list[np.ndarray]:
         if self.forbidden:
-            ids = {text: self._located(text)[0] for text in others}
+            found = [self._located(text)[0] for text in texts]
         else:
-            found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
-            ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        get, split = self._ids.get, word_splitter(self.lowercase, self.split_characters)
-        for text in texts:
-            if text not in ids:
-                words = self._split_ascii(text) if self.forbidden else split(text)
-                ids[text] = [get(word, UNKNOWN) for word in words]
-        return [ids[text] or [UNKNOWN] for text in texts]
+            batch = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            found = [encoding.ids for encoding in batch]
+        return [np.array(ids or [UNKNOWN], np.int32) for ids in found]
+
+    @property
+    def _numbering(self) -> Numbering:
+        if self._numbers is None:
+            options = self.lowercase, self.split_characters, self.forbidden
+            self._numbers = Numbering(*options, known=self._ids, none=UNKNOWN)
+        return self._numbers
 
     def _split_ascii(self, text: str) -> list[str]:
         found = ascii_rules().findall(text.lower() if self.lowercase else text)
@@ -280,12 +312,15 @@ class Tokenizer:
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
-        found = self._tokenizer.encode(encodable(text), add_special_tokens=False)
-        if not self.forbidden:
-            return found.ids, found.offsets
-        both = zip(found.ids, found.offsets, strict=True)
-        kept = [(k, at) for k, at in both if not is_forbidden(text[slice(*at)], self.forbidden)]
-        return [k for k, _ in kept], [at for _, at in kept]
+        if text.isascii():
+            get, words = self._ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
+            found = [(get(word[0], UNKNOWN), word.span()) for word in words]
+        else:
+            encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
+            found = list(zip(encoding.ids, encoding.offsets, strict=True))
+        if self.forbidden:
+            found = [(k, at) for k, at in found if not is_forbidden(text[slice(*at)], self.forbidden)]
+        return [k for k, _ in found], [at for _, at in found]
 
 
 def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from .splitting import NO_WORD, NumberedWords
+from .numbering import NO_WORD, NumberedWords
 from .tokenizer import UNKNOWN, Tokenizer
 
 Side = tuple[np.ndarray, np.ndarray]  # (words,) and (rows,): the first texts of some rows, or the second ones
@@ -24,7 +24,7 @@ class WordStore:
     """Words numbered as they come; in memory are the words, each once, and the file is read by pieces.
 
     >>> import io
-    >>> from limelight.text.splitting import number_words
+    >>> from limelight.text.numbering import number_words
     >>> store = WordStore(io.BytesIO(), sides=1)
     >>> store.append("train", number_words(["good soup", "bad soup"], True, True))
     >>> store.count("train", np.array([True, False]))
