@@ -46,7 +46,8 @@ export class Model {
 
   /** The words of a text: [{word, start, end, id}], in UTF-16 units; `word` is as the vocabulary has it. */
   words(text) {
-    const found = this.tokenizer.locate(String(text)).filter(({ word }) => !isForbidden(word, this.forbidden))
+    if (typeof text !== "string") throw new TypeError(`a text must be a string, not ${text}`)
+    const found = this.tokenizer.locate(text).filter(({ word }) => !isForbidden(word, this.forbidden))
     const words = found.length ? found : [{ word: "", start: 0, end: 0, id: UNKNOWN }]
     return words.slice(0, this.maxLength || undefined)
   }

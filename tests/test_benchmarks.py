@@ -198,6 +198,13 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert capsys.readouterr().out == first
 
 
+def test_index_changes_measures_every_change(monkeypatch):
+    share_reader(monkeypatch)
+    found = import_module("index_changes").measure(60, 5, "reader")
+    assert {"build", "add", "update", "delete", "compact", "search, compacted"} <= set(found)
+    assert all(each > 0 for each in found.values())
+
+
 def test_search_quality_compares_ways_on_judged_queries(monkeypatch, capsys, tmp_path):
     share_reader(monkeypatch)
     quality = import_module("search_quality")

@@ -39,6 +39,7 @@ test("a word keeps its vector when it comes again, and CRC-32 is that of zlib", 
 
 test("what is wrong is said", async () => {
   assert.throws(() => reader.predict("soup"), /reader has no labels/)
+  assert.throws(() => reader.embed(null), /must be a string/)
   await assert.rejects(load(READER.replace(/reader$/, "reader-fast")), /not complete/)
   await assert.rejects(load("no/such/folder"), /ENOENT/)
   const file = name => new Uint8Array(readFileSync(`${READER}/${name}`))

@@ -110,7 +110,7 @@ def test_rows_are_updated_and_deleted_by_key(tmp_path, call, refused):
         "index", "--out", place, "--delete", "a", "--delete-file", tmp_path / "keys.txt", "--compact"
     )
     assert (code, out[-8:]) == (0, "2 texts\n")
-    assert "1 of 3 keys" in err
+    assert "1 of the 3 keys" in err
     assert {*place.glob("deleted-*")} == set()
     _, out, _ = call("search", place, "cold soup", "--json")
     assert {json.loads(line)["key"] for line in out.splitlines()} == {"b", "d"}

@@ -184,5 +184,6 @@ def test_a_word_is_in_lower_case_letter_by_letter():
 def test_the_package_is_complete(tmp_path):
     """What is published is what package.json names."""
     shutil.copytree(PACKAGE, tmp_path / "js", ignore=shutil.ignore_patterns("test"))
-    script = f"import {{ load }} from {json.dumps(str(tmp_path / 'js' / 'index.js'))}\nconst answer = () => typeof load"
+    where = json.dumps(str(tmp_path / "js" / "index.js"))
+    script = f"import {{ load }} from {where}\nconst answer = () => typeof load"
     assert run_package(script, None) == "function"

@@ -78,7 +78,8 @@ def test_vectors_follow_from_the_mathematics(name):
     found, vectors = open_folder(name), limelight.load(name).encode(TEXTS)
     weights = {name: array.astype(np.float64) for name, array in found.weights.items()}
     for text, v in zip(TEXTS, vectors, strict=True):
-        expected = compute(found.tokenizer.split(text), dict(found.tokenizer.ids), weights)
+        whole = text.replace("\ud800", "\ufffd")  # half a character is read as the sign for none
+        expected = compute(found.tokenizer.split(whole), dict(found.tokenizer.ids), weights)
         np.testing.assert_allclose(v, expected, atol=1e-4)
 
 

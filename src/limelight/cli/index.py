@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--key", "COLUMN", "names a row, to update and delete it by (default: the row's number)")
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_shared(parser, "--text")
-    add_flag(parser, "--skip-bad", "", "skip rows without text")
+    add_flag(parser, "--skip-bad", "", "skip rows without text or key")
     add_flag(parser, "--approximate", "", "prepare approximate search, for millions of texts; needs faiss")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
@@ -105,7 +105,7 @@ def _change(args: argparse.Namespace) -> Index:
     keys = _keys(args)
     missing = len(keys) - index.delete(keys) if keys else 0
     if missing:
-        warn(f"{missing:,} of {len(keys):,} keys are of no row; deleted the others")
+        warn(f"no row has {missing:,} of the {len(keys):,} keys; deleted those of the others")
     return index
 
 

@@ -136,7 +136,7 @@ def add_corpus(
 def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -> Source | None:
     """The corpus in the index, new or begun; None and a warning if all of it is there.
 
-    One that has lost texts is not, as far as its keys are free or, without keys, if it has lost them all.
+    If texts of it were deleted, it counts as new: with keys, if any were, and without keys, if all were.
     """
     found = config.find_source(corpus.sha256, corpus.text)
     if found is None:

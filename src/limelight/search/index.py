@@ -164,7 +164,8 @@ class Index:
     def build_approximate(self) -> None:
         """Prepare approximate search, for millions of texts; those added later are searched in full."""
         with writing(self.folder):
-            compact(self.folder)
+            if read_config(self.folder).deleted is not None:
+                compact(self.folder)
             config, shards = open_shards(self.folder)
             threads = self._exact.threads
             config.approximate = build_approximate(self.folder, shards, config.size, threads)

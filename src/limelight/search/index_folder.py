@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -138,7 +138,10 @@ def remove_strays(folder: Path, config: IndexConfig) -> None:
     named = {FILE, *(each.file for each in entries if each is not None)}
     for path in folder.glob("*"):
         if is_ours(path.name) and path.name not in named:
-            path.unlink(missing_ok=True)
+            with suppress(
+                PermissionError
+            ):  # on Windows, while it is open: the next writer removes it
+                path.unlink(missing_ok=True)
 
 
 def is_ours(name: str) -> bool:
