@@ -104,7 +104,9 @@ def run(folder: Path, way: str, seed: int, device: str) -> dict[str, Any]:
     epochs, frozen, words, options = WAYS[way]
     if words:
         dataset = replace(dataset, splits=dataset.splits | {"train": cut(train, words)})
-    recipe = recipe_for(preset("small"), dataset).override(epochs=epochs, seed=seed, precision="bf16", **options)
+    recipe = recipe_for(preset("small"), dataset).override(
+        epochs=epochs, seed=seed, precision="bf16", **options
+    )
     began = time.perf_counter()
     fitted = fit(dataset, recipe, device=device, show=False, callbacks=[Thaw(frozen)])
     P = activate(dataset.task, fitted.logits("test"))
@@ -121,20 +123,28 @@ def table(out: Path) -> str:
         each = json.loads(line)
         found[each["way"]][each["data"]].append(each)
     names = sorted({name for ways in found.values() for name in ways})
-    lines = ["| | " + " | ".join(f"{name} | cost" for name in names) + " |", "|---" * (1 + 2 * len(names)) + "|"]
+    lines = [
+        "| | " + " | ".join(f"{name} | cost" for name in names) + " |",
+        "|---" * (1 + 2 * len(names)) + "|",
+    ]
     for way, by_data in found.items():
         cells = []
         for name in names:
             runs = by_data[name]
             scores = [100 * each["accuracy"] for each in runs]
             spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-            cells += [f"{statistics.mean(scores):.1f}{spread}" if runs else "", f"{runs[0]['cost']:.1f}" if runs else ""]
+            cells += [
+                f"{statistics.mean(scores):.1f}{spread}" if runs else "",
+                f"{runs[0]['cost']:.1f}" if runs else "",
+            ]
         lines.append(f"| {way} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, nargs="*", help="encoded data sets")
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a run")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
@@ -154,7 +164,10 @@ def main() -> None:
                 found = run(folder, way, seed, args.device)
                 with args.out.open("a") as file:
                     file.write(json.dumps(found) + "\n")
-                print(f"{folder.name} {way} {seed}: {found['accuracy']:.2%} in {found['seconds']:.0f} s", flush=True)
+                print(
+                    f"{folder.name} {way} {seed}: {found['accuracy']:.2%} in {found['seconds']:.0f} s",
+                    flush=True,
+                )
     if args.table or args.data:
         print(table(args.out))
 

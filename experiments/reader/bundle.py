@@ -2,12 +2,14 @@
 
 python experiments/reader/bundle.py READER
 python experiments/reader/bundle.py SHARED --fast      which reads the words of READER
+python experiments/reader/bundle.py MULTI --multilingual
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ LICENCES = (
     "The teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "
     "its licence; none of the texts is in this folder."
 )
+MULTILINGUAL = Path(__file__).parents[2] / "packages/multilingual/src/limelight_multilingual/reader"
 TEXTS = 3000
 
 
@@ -45,9 +48,9 @@ if __name__ == "__main__":
     found = Reader.load(sys.argv[1])
     where = f"{TEXTS:,} of the bundled sentences"
     found.facts |= {**describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
-    place = FAST if "--fast" in sys.argv else BUNDLED
+    place = FAST if "--fast" in sys.argv else MULTILINGUAL if "--multilingual" in sys.argv else BUNDLED
     if place == FAST:
         save_fast(FAST, replace(open_folder(sys.argv[1]), facts=found.facts))
     else:
-        found.save(BUNDLED, overwrite=True)
+        found.save(place, overwrite=True)
     print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")

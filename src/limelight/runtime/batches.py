@@ -169,7 +169,7 @@ def warn_of_other_language(sentences: SpelledSentences) -> None:
     known = float((sentences.ids < len(sentences.table)).mean()) if len(sentences.ids) else 1.0
     if len(sentences.ids) >= JUDGED_WORDS and known < FEWEST_KNOWN:
         wrong = f"the reader knows only {known:.0%} of the words: are the texts in a language it cannot read?"
-        warn(f"{wrong} limelight pretrain --pairs makes readers of other languages")
+        warn(f"{wrong} 'reader-multilingual' reads some more, limelight pretrain --pairs makes others")
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

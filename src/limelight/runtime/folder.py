@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ from .forbidden import forbidden_words
 from .old_reader import read_old_reader
 
 BUNDLED, FAST = (Path(__file__).parents[1] / "bundled" / name for name in ("reader", "reader-fast"))
+MULTILINGUAL, PACKAGE = "reader-multilingual", "limelight-multilingual"  # 27 MB, in a package of its own
 LAYOUT = FolderLayout(
     "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md")
 )
@@ -203,19 +205,29 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
 
 
 def is_reader(name: str | Path) -> bool:
-    """Whether this names a bundled reader, which a model folder of that name hides.
+    """Whether this names one of our readers, which a model folder of that name hides.
 
     >>> is_reader("reader"), is_reader("reader-fast"), is_reader("model")
     (True, True, False)
     """
-    return str(name) in (BUNDLED.name, FAST.name) and not any(
+    return str(name) in (BUNDLED.name, FAST.name, MULTILINGUAL) and not any(
         (place / "config.json").exists() for place in (Path(name), *old_folders(name))
     )
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder that a name stands for: that of a bundled reader, or the one of this name."""
-    return BUNDLED.with_name(str(name)) if is_reader(name) else Path(name)
+    """The folder that a name stands for: that of one of our readers, or the one of this name."""
+    if not is_reader(name):
+        return Path(name)
+    return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))
+
+
+def _installed_reader() -> Path:
+    found = find_spec(PACKAGE.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        fault = f"{MULTILINGUAL} is a package of its own: pip install {PACKAGE}"
+        raise LimelightError(f"{fault} (from a clone: pip install packages/multilingual)", code="needs-extra")
+    return Path(found.submodule_search_locations[0], "reader")
 
 
 def is_reader_folder(name: str | Path) -> bool:

@@ -101,7 +101,8 @@ def load(
 ) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
-    The names "reader" and "reader-fast" open the bundled readers; a saved folder of that name comes first.
+    The names "reader" and "reader-fast" open the bundled readers, "reader-multilingual" that of the package
+    limelight-multilingual; a saved folder of that name comes first.
     With `sha256`, the folder's config.json must have that SHA-256, and so all of it: it holds the checksums
     of the other files.
 

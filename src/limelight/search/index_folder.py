@@ -138,9 +138,7 @@ def remove_strays(folder: Path, config: IndexConfig) -> None:
     named = {FILE, *(each.file for each in entries if each is not None)}
     for path in folder.glob("*"):
         if is_ours(path.name) and path.name not in named:
-            with suppress(
-                PermissionError
-            ):  # on Windows, while it is open: the next writer removes it
+            with suppress(PermissionError):  # on Windows, while it is open: the next writer removes it
                 path.unlink(missing_ok=True)
 
 

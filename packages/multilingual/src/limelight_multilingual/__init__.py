@@ -1,0 +1,1 @@
+"""The multilingual reader: `limelight.load("reader-multilingual")` finds it here."""
