@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
-from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes, real_rows
+from .starting_network import FOLDS, MAX_ROWS, build_network, fit_first_head, fit_new_classes, real_rows
 from .step import Objective, Stepper
 
+MANY_WORDS = 200_000  # take some seconds to read on two cores
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
 
@@ -83,7 +85,7 @@ class LabelObjective(Objective):
 
     # ------------------------------------------------------------ the first classifier
 
-    def fit_start(self, stepper: Stepper) -> str:
+    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> str:
         """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
 
         An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
@@ -95,6 +97,8 @@ class LabelObjective(Objective):
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
+            if train.words > MANY_WORDS:
+                note(f"reading {min(len(train), MAX_ROWS):,} rows for a first classifier")
             found = fit_first_head(
                 network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
             )

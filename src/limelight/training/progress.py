@@ -13,6 +13,7 @@ from typing import Any, TextIO
 LOGGER = logging.getLogger("limelight")
 LOGGER.addHandler(logging.NullHandler())  # a program decides itself whether and where to log
 MEASURES = {"accuracy": ".2%", "f1": ".4f", "r2": ".4f", "cosine": ".4f"}  # in a record, one of them
+FIRST_LINE, LINES_APART = 5, 30  # seconds, where there is no terminal
 
 
 class Progress:
@@ -47,6 +48,8 @@ class Progress:
         self.at_most = "at most " if may_stop_early else ""
         self.epoch, self.epochs, self.rows, self.done, self.first = epoch, epochs, rows, done, done
         self.started = self.shown = time.monotonic()
+        if epoch == 0 and not self.live:
+            self.shown -= LINES_APART - FIRST_LINE  # how long it will take is said soon
         if self.live:
             from tqdm import tqdm
 
@@ -62,7 +65,7 @@ class Progress:
         self.done += rows
         now = time.monotonic()
         logged = self.log and LOGGER.isEnabledFor(logging.DEBUG)
-        if not (self.show or logged) or now - self.shown < (1 if self.live or logged else 30):
+        if not (self.show or logged) or now - self.shown < (1 if self.live or logged else LINES_APART):
             return
         self.shown = now
         found = figures()

@@ -70,7 +70,7 @@ class TrainingRun:
     def fit(self, resume: bool) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume)
-        if self.state.number == 0 and (line := self.objective.fit_start(self.stepper)):
+        if self.state.number == 0 and (line := self.objective.fit_start(self.stepper, self.progress.note)):
             self.progress.note(line)
         interrupted = False
         self.next_checkpoint = time.monotonic() + self.context.checkpoint_every

@@ -6,7 +6,7 @@ import copy
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import Any
@@ -54,8 +54,11 @@ class Objective(ABC):
         """Of all steps, the first ones in which the learning rate rises."""
         return 0
 
-    def fit_start(self, stepper: Stepper) -> str:
-        """Prepare the network for its first step; a line about that, if there is something to say."""
+    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> str:
+        """Prepare the network for its first step; a line about that, if there is something to say.
+
+        `note` shows a line before work that takes long.
+        """
         return ""
 
     @abstractmethod
