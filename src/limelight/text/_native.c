@@ -28,6 +28,7 @@
 #define LONGEST 64           /* bytes of a piece that is remembered */
 #define MAX_NUMBER (1 << 28)
 #define MAX_TEXT (1 << 30)
+#define MAX_BLOCK 65536 /* texts */
 #define ROUNDS 4 /* of learning: a run of letters, then the piece that it begins; more if there is no room */
 
 enum { STOP_APART = 1, BEFORE_NUMBER = 2, BEFORE_ANY = 4 }; /* flags of an entry, as in splitting.py */
@@ -336,7 +337,8 @@ static int renumber(Splitter *self, int32_t *numbers, size_t count, Numbers *ord
 /* All texts looked up, learnt and split; 0 with an error set. */
 static int number_all(Splitter *self, Work *work, size_t count, PyObject *texts, PyObject *learn, PyObject *whole) {
     /* Blocks that grow: at first nearly all pieces are new, and each is to be learnt once. */
-    for (size_t start = 0, size = 64; start < count; start += size, size *= 2) {
+    for (size_t start = 0, size = 64; start < count; start += size, size *= size < MAX_BLOCK ? 2 : 1) {
+        if (PyErr_CheckSignals() < 0) return 0; /* Ctrl-C */
         size_t end = size < count - start ? start + size : count;
         for (int round = 0, state = -1, missed = 1; missed && round < ROUNDS; round++, state = MISSED) {
             int fine;
