@@ -40,6 +40,7 @@ static inline vector sigmoid_of(vector x) { return tanh_of(x * 0.5f) * 0.5f + 0.
 static inline __attribute__((always_inline)) void block(
     const int R, const float *W, int u, const float **P, const float **h, float **c, float **out) {
   vector z[5][4];
+  EACH(r, R) __builtin_prefetch(P[r] + 4 * VL); /* of the next units: the rows of P are far apart */
   EACH(r, R) EACH(g, 4) z[r][g] = *(const vector *)(P[r] + g * VL);
   for (int k = 0; k < u; k++, W += 4 * VL) {
     vector w[4];
@@ -85,3 +86,67 @@ void lstm(const float *W, const float *P, const int *places, const int *active, 
       }
   }
 }
+
+#if defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+#include <stdint.h>
+
+/* The same in int8: h is between -1 and 1, so that 127 is its scale in every batch. W (K / 4, 4 gates, 4 units, 4),
+   S (4, 4) the scales of its lines / 127, K the units rounded up to 16; q: where h goes, rounded. */
+static inline __attribute__((always_inline)) void block8(const int R, const int8_t *W, const float *S, int K,
+    const float **P, const int8_t **h, float **c, float **out, int8_t **q) {
+  int32x4_t z[5][4];
+  EACH(r, R) __builtin_prefetch(P[r] + 16);
+  EACH(r, R) EACH(g, 4) z[r][g] = vdupq_n_s32(0);
+  for (int k = 0; k < K; k += 16, W += 256) {
+    int8x16_t x[5], w[4];
+    EACH(r, R) x[r] = vld1q_s8(h[r] + k);
+#define LANE(l)                                                                                               \
+  EACH(g, 4) w[g] = vld1q_s8(W + 64 * l + 16 * g);                                                            \
+  EACH(r, R) EACH(g, 4) z[r][g] = vdotq_laneq_s32(z[r][g], w[g], x[r], l);
+    LANE(0) LANE(1) LANE(2) LANE(3)
+  }
+  EACH(r, R) {
+    vector a[4], *cell = (vector *)c[r];
+    EACH(g, 4) a[g] = *(const vector *)(P[r] + 4 * g) + (vector)vcvtq_f32_s32(z[r][g]) * *(const vector *)(S + 4 * g);
+    *cell = sigmoid_of(a[1]) * *cell + sigmoid_of(a[0]) * tanh_of(a[2]);
+    vector y = sigmoid_of(a[3]) * tanh_of(*cell);
+    *(vector *)out[r] = y;
+    int16x4_t rounded = vqmovn_s32(vcvtnq_s32_f32((float32x4_t)(y * 127)));
+    vst1_lane_s32((int32_t *)q[r], vreinterpret_s32_s8(vqmovn_s16(vcombine_s16(rounded, rounded))), 0);
+  }
+}
+
+#define BLOCK8(R)                                                                                             \
+  static __attribute__((noinline)) void block8_##R(const int8_t *W, const float *S, int K, const float **P,   \
+      const int8_t **h, float **c, float **out, int8_t **q) { block8(R, W, S, K, P, h, c, out, q); }
+BLOCK8(1) BLOCK8(2) BLOCK8(3) BLOCK8(4) BLOCK8(5)
+static void (*const blocks8[])(const int8_t *, const float *, int, const float **, const int8_t **, float **,
+    float **, int8_t **) = {0, block8_1, block8_2, block8_3, block8_4, block8_5};
+
+/* As above; states (2, batch, K) int8, zeros: those of the step before, and of this one. */
+void lstm8(const int8_t *W, const float *S, const float *P, const int *places, const int *active, int n,
+           int batch, int K, int units, int side, float *Y, float *c, int8_t *states) {
+  for (int step = 0; step < n; step++) {
+    int t = side ? n - 1 - step : step;
+    int8_t *from = states + (long)(step & 1) * batch * K, *to = states + (long)(~step & 1) * batch * K;
+    for (int j = 0; j < units; j += 4)
+      for (int first = 0; first < active[t]; first += 5) {
+        int R = active[t] - first < 5 ? active[t] - first : 5;
+        const float *p[5];
+        const int8_t *h[5];
+        float *cell[5], *out[5];
+        int8_t *q[5];
+        for (int r = 0; r < R; r++) {
+          long row = first + r;
+          p[r] = P + ((long)places[t * batch + row] * units + j) * 4;
+          h[r] = from + row * K;
+          q[r] = to + row * K + j;
+          cell[r] = c + row * units + j;
+          out[r] = Y + (((long)t * 2 + side) * batch + row) * units + j;
+        }
+        blocks8[R](W + (long)j * 4 * K, S + j * 4, step ? K : 0, p, h, cell, out, q);
+      }
+  }
+}
+#endif

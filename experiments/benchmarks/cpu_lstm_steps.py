@@ -17,6 +17,10 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
+from limelight.network.onnx.arithmetic import Int8
+from limelight.network.onnx.graph import Graph
+from limelight.runtime.session import Session
+
 Weights = dict[str, np.ndarray]
 
 
@@ -130,6 +134,45 @@ class Compiled:
             arrays = [pointer(x) for x in (self.R[side], p, ids, active)]
             self.library.lstm(*arrays, n, batch, self.u, units, side, pointer(Y), pointer(cells[side]))
         return Y[..., : self.u]
+
+
+class CompiledInt8(Compiled):
+    """The kernel in int8, for processors of ARM with dot products; the input products by ONNX Runtime in int8."""
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__(weights)
+        R, u = weights["encoder.W_hh_0"], self.u
+        self.K = K = u + -u % 16
+        scale = np.abs(R).max(axis=2, keepdims=True) / 127
+        q = np.pad(np.rint(R / scale).astype(np.int8), ((0, 0), (0, 0), (0, K - u)))
+        q = q.reshape(2, 4, u // 4, 4, K // 4, 4)  # side, gate, block, unit, and K in fours
+        self.R = np.ascontiguousarray(q.transpose(0, 2, 4, 1, 3, 5))
+        self.S = np.ascontiguousarray(
+            (scale / 127).reshape(2, 4, u // 4, 4).swapaxes(1, 2).astype(np.float32)
+        )
+        self.sides = [_linear(np.ascontiguousarray(W.T), b[0]) for W, b in zip(self.W, self.b, strict=True)]
+
+    def products(self, X: np.ndarray) -> np.ndarray:
+        return np.stack([side.run({"X": np.ascontiguousarray(X)}, "Y")[0] for side in self.sides])
+
+    def states(self, P: np.ndarray, places: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        (n, batch), u = places.shape, self.u
+        Y, cells = np.zeros((n, 2, batch, u), np.float32), np.zeros((2, batch, u), np.float32)
+        ids, active = np.ascontiguousarray(places, np.int32), count_active(n, lengths)
+        for side, p in enumerate(P):
+            rounded = np.zeros((2, batch, self.K), np.int8)
+            arrays = [pointer(x) for x in (self.R[side], self.S[side], p, ids, active)]
+            ends = [pointer(x) for x in (Y, cells[side], rounded)]
+            self.library.lstm8(*arrays, n, batch, self.K, u, side, *ends)
+        return Y
+
+
+def _linear(W: np.ndarray, b: np.ndarray) -> Session:
+    """X -> X W.T + b, in int8."""
+    g = Graph("products")
+    Y = Int8(g, {"W": W, "b": b}).linear(g.input("X", "float32", "n", W.shape[1]), "W", "b")
+    g.output("Y", Y, "float32", "n", len(W))
+    return Session(g)
 
 
 def compile_kernel() -> ctypes.CDLL:

@@ -28,6 +28,7 @@
 #define LONGEST 64           /* bytes of a piece that is remembered */
 #define MAX_NUMBER (1 << 28)
 #define MAX_TEXT (1 << 30)
+#define MAX_BLOCK 65536 /* texts */
 #define ROUNDS 4 /* of learning: a run of letters, then the piece that it begins; more if there is no room */
 
 enum { STOP_APART = 1, BEFORE_NUMBER = 2, BEFORE_ANY = 4 }; /* flags of an entry, as in splitting.py */
@@ -165,7 +166,8 @@ typedef struct {
 static void copy_text(const Splitter *self, const char *from, size_t size, unsigned char *to) {
     if (!self->lowercase) memcpy(to, from, size);
     else
-        for (size_t k = 0; k < size; k++) to[k] = (unsigned char)(from[k] + 32 * ((unsigned char)(from[k] - 'A') < 26));
+        for (size_t k = 0; k < size; k++)
+            to[k] = (unsigned char)(from[k] + 32 * ((unsigned char)(from[k] - 'A') < 26));
 }
 
 static int add_miss(Work *work, size_t text, size_t at, size_t size) {
@@ -176,55 +178,67 @@ static int add_miss(Work *work, size_t text, size_t at, size_t size) {
     return 1;
 }
 
+/* Whether the piece at p ends before the next space without asking what is in it: where, or p. */
+static size_t end_apart(const unsigned char *s, size_t p, int *stop) {
+    size_t end = p, next;
+    *stop = 0;
+    if ((kinds[s[p]] & ALONE && s[p + 1] < 128) || (s[p] == '(' && kinds[s[p + 1]] & LETTER)) return p + 1;
+    while (kinds[s[end]] & LETTER) end++;
+    if (kinds[s[end]] & (SPACE | AFTER_RUN) || (s[end] == ':' && kinds[s[end + 1]] & SPACE)) return end;
+    if (end < p + 2 || !(kinds[s[end]] & STOP)) return p;
+    for (next = end + 1; kinds[s[next]] & STOP; next++) {}
+    *stop = kinds[s[next]] & SPACE; /* if its entry says so */
+    return *stop ? end : p;
+}
+
+/* The entry of the piece at p of a text of n bytes, NULL if it is new, and where it ends. */
+static const int32_t *find_piece(const Splitter *self, const unsigned char *s, size_t n, size_t p, size_t *end,
+                                 int *open) {
+    int stop;
+    const int32_t *entry = NULL;
+    *end = end_apart(s, p, &stop);
+    *open = 0;
+    if (*end > p) {
+        entry = find(self, s + p, *end - p);
+        if (!stop || !entry || flags_of(*entry) & STOP_APART) return entry;
+    }
+    while (!(kinds[s[*end]] & SPACE)) ++*end;
+    entry = find(self, s + p, *end - p);
+    if (entry && flags_of(*entry) & (BEFORE_NUMBER | BEFORE_ANY)) {
+        size_t next = *end;
+        while (next < n && kinds[s[next]] & SPACE) next++;
+        *open = next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & DIGIT);
+    }
+    return entry;
+}
+
 /* Look up the words of a text; 0 if memory ran out. */
 static int read_text(const Splitter *self, Work *work, size_t number) {
     Text *text = &work->texts[number];
     const unsigned char *s = work->scratch;
-    size_t n = text->size, p = 0, end, next;
+    size_t n = text->size, p = 0, end;
     copy_text(self, text->bytes, n, work->scratch);
     work->scratch[n] = ' ';
     if (!reserve(&work->found, n + 1)) return 0; /* a word has a character at least */
     int32_t *out = work->found.items + work->found.size;
     text->start = work->found.size;
     text->state = DONE;
-    for (;;) {
+    for (;; p = end) {
+        int open;
         while (p < n && kinds[s[p]] & SPACE) p++;
         if (p == n) break;
-        const int32_t *entry = NULL;
-        int apart, stop = 0;
-        if ((kinds[s[p]] & ALONE && s[p + 1] < 128) || (s[p] == '(' && kinds[s[p + 1]] & LETTER))
-            apart = 1, end = p + 1;
-        else {
-            for (end = p; kinds[s[end]] & LETTER; end++) {}
-            apart = end > p && (kinds[s[end]] & (SPACE | AFTER_RUN) || (s[end] == ':' && kinds[s[end + 1]] & SPACE));
-            if (end > p + 1 && kinds[s[end]] & STOP) {
-                for (next = end + 1; kinds[s[next]] & STOP; next++) {}
-                stop = kinds[s[next]] & SPACE;
-            }
-        }
-        if (apart || stop) entry = find(self, s + p, end - p);
-        if (!apart && !(stop && (!entry || flags_of(*entry) & STOP_APART))) {
-            while (!(kinds[s[end]] & SPACE)) end++;
-            entry = find(self, s + p, end - p);
-            if (entry && flags_of(*entry) & (BEFORE_NUMBER | BEFORE_ANY)) {
-                for (next = end; next < n && kinds[s[next]] & SPACE; next++) {}
-                if (next < n && (flags_of(*entry) & BEFORE_ANY || kinds[s[next]] & DIGIT)) {
-                    text->state = WHOLE;
-                    return 1;
-                }
-            }
+        const int32_t *entry = find_piece(self, s, n, p, &end, &open);
+        if (open || (!entry && end - p > LONGEST)) {
+            text->state = WHOLE;
+            return 1;
         }
         if (entry) {
             int count = count_of(*entry);
             for (int k = 0; k < count; k++) *out++ = entry[1 + k];
-        } else if (end - p > LONGEST) {
-            text->state = WHOLE;
-            return 1;
         } else {
             text->state = MISSED;
             if (!add_miss(work, number, p, end - p)) return 0;
         }
-        p = end;
     }
     text->length = (int32_t)(out - (work->found.items + text->start));
     if (!text->length) *out++ = self->none, text->length = 1;
@@ -334,9 +348,11 @@ static int renumber(Splitter *self, int32_t *numbers, size_t count, Numbers *ord
 }
 
 /* All texts looked up, learnt and split; 0 with an error set. */
-static int number_all(Splitter *self, Work *work, size_t count, PyObject *texts, PyObject *learn, PyObject *whole) {
+static int number_all(Splitter *self, Work *work, size_t count, PyObject *texts, PyObject *learn,
+                      PyObject *whole) {
     /* Blocks that grow: at first nearly all pieces are new, and each is to be learnt once. */
-    for (size_t start = 0, size = 64; start < count; start += size, size *= 2) {
+    for (size_t start = 0, size = 64; start < count; start += size, size *= size < MAX_BLOCK ? 2 : 1) {
+        if (PyErr_CheckSignals() < 0) return 0; /* Ctrl-C */
         size_t end = size < count - start ? start + size : count;
         for (int round = 0, state = -1, missed = 1; missed && round < ROUNDS; round++, state = MISSED) {
             int fine;

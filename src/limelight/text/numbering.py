@@ -11,18 +11,19 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS
 from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_forbidden, is_open, word_splitter
 
-try:
-    from . import _native as compiled
-except ImportError:  # installed where there was no C compiler
-    compiled = None  # type: ignore[assignment]
-if compiled and compiled.VERSION != 1:  # compiled before the last update
-    compiled = None  # type: ignore[assignment]
+compiled: Any = None
+with suppress(ImportError):  # installed where there was no C compiler
+    from . import _native
+
+    if _native.VERSION == 1:  # not compiled before an update
+        compiled = _native
 
 NO_WORD = ""  # stands for the words of a text that has none
 MAX_REMEMBERED = 2**17  # pieces, and words that are not known: some twenty megabytes

@@ -259,6 +259,7 @@ class Tokenizer:
         ([2, 3, 3, 4], [2, 2], ['day', '!'])
         """
         _check_several(texts)
+        texts = list(texts)
         are_others = [not text.isascii() and self._is_other(text) for text in texts]
         found = self._numbering.number(compress(texts, map(not_, are_others)) if any(are_others) else texts)
         ids, lengths = (np.frombuffer(each, np.int32).copy() for each in found[1:])
