@@ -331,3 +331,18 @@ def test_marked_words_teach(tmp_path: Path):
     probe = ToyReader().encode(["soup"])
     before, after = (each.fitted.logits(probe)[0] * each.fitted.temperature for each in soup)
     assert after[1] > before[1]
+
+
+def test_ordered_classes_say_how_many_answers_are_at_most_one_class_away():
+    texts, labels = make_texts(80)
+    wrong = [labels[0] if k % 4 == 0 else label for k, label in enumerate(labels)]  # a quarter, any distance
+    plain, ordered = start(texts), start(texts, ordered=True)
+    for session in (plain, ordered):
+        for row in range(80):
+            session.label(row, wrong[row], chosen="random")
+    found, learner = ordered.progress(), ordered._learner
+    assert plain.progress().near is None
+    answers = learner.fitted.left_out[learner.drawn].argmax(axis=1)
+    truth = learner.Y[learner.drawn].argmax(axis=1)
+    assert found.near == np.mean([abs(a - b) < 2 for a, b in zip(answers, truth, strict=True)])
+    assert found.near >= found.low

@@ -40,9 +40,10 @@ class Learner:
         keys: Sequence[str],
         *,
         several: bool,
+        ordered: bool = False,
         model: Any = None,
     ) -> None:
-        self.vectors, self.order, self.several = vectors, order, several
+        self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
         self.is_stale = True
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
@@ -317,7 +318,14 @@ class Learner:
         return Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready, by_class,
             accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop, advice,
+            self._near() if found and self.ordered else None,
         )  # fmt: skip
+
+    def _near(self) -> float:
+        """The share of the random sample whose answer is at most one class away."""
+        assert self.fitted is not None
+        answers, labels = (each[self.drawn].argmax(axis=1) for each in (self.fitted.left_out, self.Y))
+        return float((np.abs(answers - labels) <= 1).mean())
 
     def _needs(self) -> list[Need]:
         """Classes by how many more labels would help: those with few labels, then those often mistaken."""

@@ -83,7 +83,8 @@ class LabelSession:
         self._state = fold(self._journal.events, *self._start)
         self._seen = len(self._journal.events)
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
-        self._learner = Learner(self.vectors, self._order, self.keys, several=several, model=model)
+        how: dict[str, Any] = {"several": several, "ordered": ordered, "model": model}
+        self._learner = Learner(self.vectors, self._order, self.keys, **how)
 
     def close(self) -> None:
         """Stop reading in the background."""

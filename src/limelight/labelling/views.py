@@ -85,6 +85,7 @@ class Progress(NamedTuple):
     gain: float | None  # what the next fifty labels are expected to add to the accuracy
     stop: bool  # they are not worth it
     advice: str  # one sentence
+    near: float | None = None  # of ordered classes: answers that are at most one class away
 
 
 class Agreement(NamedTuple):

@@ -9,7 +9,7 @@ export function drawProgress(found, classes) {
   return [
     element("h2", {}, "Progress"),
     element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, share(found.accuracy)), " ",
-      found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${number(found.drawn)} texts drawn at random`)),
+      found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${number(found.drawn)} texts drawn at random${found.near === null ? "" : `; ${share(found.near)} at most one class away`}`)),
     found.history.length > 1 ? plot(found.history) : false,
     element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
