@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import chain
 
-from .tokenizer import UNKNOWN, Tokenizer
+import numpy as np
+
+from .tokenizer import UNKNOWN, Tokenizer, check_several
 
 _adding = threading.Lock()
 
@@ -42,8 +46,11 @@ class OpenTokenizer(Tokenizer):
                     self.all_words.append(word)
         return found
 
-    def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
-        return [[self._id(word) for word in self.words(text)] or [UNKNOWN] for text in texts]
+    def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of all texts back to back, and the number of words of each."""
+        check_several(texts)
+        found = [[self._id(word) for word in self.words(text)] or [UNKNOWN] for text in texts]
+        return np.array(list(chain.from_iterable(found)), np.int32), np.array(list(map(len, found)), np.int32)
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, offsets = super()._located(text)

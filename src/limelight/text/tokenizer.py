@@ -118,7 +118,7 @@ class Tokenizer:
         >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
         ('<pad>', '<unk>', 'b', 'c')
         """
-        _check_several(texts)
+        check_several(texts)
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(word_splitter(lowercase, split_characters)(text))
@@ -258,7 +258,7 @@ class Tokenizer:
         >>> ids.tolist(), lengths.tolist(), others
         ([2, 3, 3, 4], [2, 2], ['day', '!'])
         """
-        _check_several(texts)
+        check_several(texts)
         texts = list(texts)
         are_others = [not text.isascii() and self._is_other(text) for text in texts]
         found = self._numbering.number(compress(texts, map(not_, are_others)) if any(are_others) else texts)
@@ -340,7 +340,8 @@ def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> l
     return [word for _, word in order[:max_words] if len(word) <= LONGEST]
 
 
-def _check_several(texts: Iterable[str]) -> None:
+def check_several(texts: Iterable[str]) -> None:
+    """Raise if one string is given in place of a list of them."""
     if isinstance(texts, str):  # whose characters would pass for texts
         raise LimelightError("texts must be a list; got one string; put it in a list", code="text-type")
 
