@@ -9,7 +9,7 @@ import pytest
 
 from limelight.runtime import folder, reader
 
-_opened: dict[str | None, folder.Parts] = {}  # by the checksum that was asked for
+_opened: dict[Any, folder.Parts] = {}  # by what was asked for
 _started: dict[Any, reader.Reader] = {}
 
 
@@ -17,12 +17,12 @@ def share_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands and indexes that load the bundled reader get the same one; other models are loaded anew."""
     really_start = reader._start
 
-    def open_folder(path: str | Path = "reader", sha256: str | None = None) -> folder.Parts:
+    def open_folder(path: str | Path = "reader", sha256: str | None = None, encoder: Any = None) -> Any:
         if not folder.is_reader(path):
-            return folder.open_folder(path, sha256)
-        if sha256 not in _opened:
-            _opened[sha256] = folder.open_folder(path, sha256)
-        return _opened[sha256]
+            return folder.open_folder(path, sha256, encoder)
+        if (path, sha256) not in _opened:
+            _opened[path, sha256] = folder.open_folder(path, sha256, encoder)
+        return _opened[path, sha256]
 
     def start(parts: folder.Parts, **options: Any) -> Any:
         if not any(parts is each for each in _opened.values()):
