@@ -153,13 +153,18 @@ def measure(args: argparse.Namespace) -> None:
                 "way": name, "setting": setting, "vectors": len(V), "recall": right / (K * len(Q)),
                 "ms": 1000 * statistics.median(took), "build_s": built, "mb": megabytes,
             }  # fmt: skip
-            print(f"{name}, {setting}: {found['recall']:.1%}, {found['ms']:.2f} ms, {built:.0f} s, {megabytes:.0f} MB", flush=True)
+            print(
+                f"{name}, {setting}: {found['recall']:.1%}, {found['ms']:.2f} ms, {built:.0f} s, {megabytes:.0f} MB",
+                flush=True,
+            )
             with args.out.open("a") as file:
                 file.write(json.dumps(found) + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("vectors", type=Path)
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--only", help="part of a way's name")
