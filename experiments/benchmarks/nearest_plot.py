@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 380, 50, 20, 40, 44
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 400, 50, 20, 40, 110
 SHORTEST, LONGEST, LOW, HIGH = 0.4, 12, 86, 100  # milliseconds, per cent
 COLOURS = ("#c8452c", "#0c74dc", "#7a7a7a", "#2a8f5b", "#8a4fbf", "#b58900")
 STYLE = (
@@ -36,9 +36,9 @@ def axes() -> list[str]:
         parts.append(f'<path class="rule" d="M{LEFT} {y(value):.1f}H{WIDTH - RIGHT}"/>')
         parts.append(f'<text class="end" x="{LEFT - 6}" y="{y(value) + 4:.1f}">{value}</text>')
     for ms in (0.5, 1, 2, 5, 10):
-        parts.append(f'<text class="mid" x="{x(ms):.1f}" y="{HEIGHT - 24}">{ms:g}</text>')
+        parts.append(f'<text class="mid" x="{x(ms):.1f}" y="{HEIGHT - BOTTOM + 20}">{ms:g}</text>')
     about = "milliseconds of processor time a query, one core"
-    return [*parts, f'<text class="mid" x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 6}">{about}</text>']
+    return [*parts, f'<text class="mid" x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - BOTTOM + 38}">{about}</text>']
 
 
 def line(colour: str, points: list[dict[str, Any]]) -> list[str]:
@@ -50,7 +50,7 @@ def line(colour: str, points: list[dict[str, Any]]) -> list[str]:
 
 
 def legend(row: int, colour: str, way: dict[str, Any]) -> list[str]:
-    left, top = 300, HEIGHT - BOTTOM - 100 + 17 * row
+    left, top = LEFT + row // 3 * 370, HEIGHT - 48 + 18 * (row % 3)
     built = f"{way['build_s']:.0f} s" if way["build_s"] >= 1 else f"{way['build_s']:.2f} s"
     text = f"{way['way']}: {built} to build, {way['mb']:.0f} MB"
     return [

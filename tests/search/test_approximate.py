@@ -117,7 +117,7 @@ def test_what_is_added_to_a_score_makes_its_texts_candidates(vectors):
     assert places.tolist() == [[11_999, 0]]
 
 
-def test_a_vector_of_zeros_finds_the_first_texts(vectors):
+def test_a_vector_of_zeros_is_like_none(vectors):
     scores, places = ApproximateSearch(shards_of(vectors, 12_000), 1).search(np.zeros((1, 130)), 3)
     assert (scores == 0).all()
     assert (places >= 0).all()
