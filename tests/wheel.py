@@ -39,7 +39,7 @@ NEEDED = (
     "reading/templates/page.html.jinja",
     "search/templates/results.html.jinja",
 )
-ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "faiss", "ray")
+ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "ray")
 PROGRAM = f"""
 import importlib.util, json, sys
 assert [name for name in {ABSENT} if importlib.util.find_spec(name)] == []

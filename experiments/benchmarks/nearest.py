@@ -15,10 +15,14 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from limelight.search.approximate import ApproximateSearch
+from limelight.search.shards import Shard, quantise
 
 K = 10
 Search = Callable[[np.ndarray, int], np.ndarray]  # a query and how many -> candidates
@@ -32,6 +36,7 @@ def exact_bytes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ways(V: np.ndarray) -> Iterator[tuple[str, Callable[[], tuple[dict[str, tuple[Search, int]], float]]]]:
     """Each name, and a function that builds it: searches by setting, with how many candidates, and megabytes."""
     n, d = V.shape
+    shard = Shard(*quantise(V), np.zeros(0, np.uint8), np.zeros(0, np.int64))
 
     def ivf() -> Any:
         import faiss
@@ -116,6 +121,16 @@ def ways(V: np.ndarray) -> Iterator[tuple[str, Callable[[], tuple[dict[str, tupl
 
         return build
 
+    def signs() -> Any:
+        index = ApproximateSearch([shard], 1)
+        pool = ThreadPoolExecutor(1)
+
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            return index._candidates(pool, q, k, None, None)
+
+        return {f"{k} scored again": (find, k) for k in (100, 200, 400, 1000, 2000)}, n * d / 8 / 1e6
+
+    yield "limelight, one bit a number, all of them", signs
     yield "faiss, inverted lists of bytes", ivf
     yield "faiss, one bit a number, all of them", binary
     yield "faiss, graph of bytes", hnsw_faiss
@@ -125,7 +140,7 @@ def ways(V: np.ndarray) -> Iterator[tuple[str, Callable[[], tuple[dict[str, tupl
 
 def measure(args: argparse.Namespace) -> None:
     V = np.load(args.vectors)
-    V, Q = V[: -args.queries], V[-args.queries :]
+    V, Q = V[: -args.queries][: args.texts], V[-args.queries :]
     codes, scales = exact_bytes(V)
     floats = codes.astype(np.float32) * scales[:, None]
     truth = [np.argpartition(-(floats @ q), K)[:K] for q in Q]
@@ -167,6 +182,7 @@ def main() -> None:
     )
     parser.add_argument("vectors", type=Path)
     parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--texts", type=int, help="of the vectors, the first")
     parser.add_argument("--only", help="part of a way's name")
     parser.add_argument("--out", type=Path, required=True)
     measure(parser.parse_args())

@@ -2,187 +2,177 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-from dataclasses import replace
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from hypothesis import given
+from hypothesis import strategies as st
 
-from limelight.search import approximate
-from limelight.search.approximate import ApproximateSearch, build_approximate, open_approximate
-from limelight.search.exact import ExactSearch
-from limelight.search.index_folder import OLD_APPROXIMATE, ApproximateEntry, IndexConfig, Source
-from limelight.search.shards import ShardEntry
-from limelight.storage.array_files import safetensors_pieces
-from refusing import refuses
+from drawing import examples
+from limelight import Index
+from limelight.search import approximate, ranking
+from limelight.search.approximate import ApproximateSearch
+from limelight.search.exact import ExactSearch, split_query
+from limelight.search.index_folder import _checksum
+from limelight.search.shards import ZERO, quantise
 from search.vectors import shards_of
+from shared_reader import share_reader
 
-faiss = pytest.importorskip("faiss", reason="faiss is an extra: pip install '.[search]'")
+TEXTS = [
+    f"{what} {dish}"
+    for what in ("cold", "warm", "old")
+    for dish in ("soup", "tea", "bread", "fish", "rice", "ham")
+]
 
 
 @pytest.fixture(scope="module")
 def vectors() -> np.ndarray:
     """Around 200 centres, as texts have topics."""
     rng = np.random.default_rng(0)
-    V = rng.normal(size=(200, 16))[rng.integers(200, size=12_000)] + 0.5 * rng.normal(size=(12_000, 16))
+    V = rng.normal(size=(200, 130))[rng.integers(200, size=12_000)] + rng.normal(size=(12_000, 130))
     return (V / np.linalg.norm(V, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> tuple[Path, ApproximateEntry]:
-    folder = tmp_path_factory.mktemp("built")
-    return folder, build_approximate(folder, shards_of(vectors, 5000), 16, threads=1)
-
-
 @pytest.fixture
-def copied(tmp_path: Path, built: tuple[Path, ApproximateEntry]) -> tuple[Path, ApproximateEntry]:
-    shutil.copy(built[0] / built[1].file, tmp_path)
-    return tmp_path, built[1]
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handful of texts is searched as many are."""
+    share_reader(monkeypatch)
+    for name, value in {"MIN_CANDIDATES": 6, "CANDIDATES_PER_HIT": 2, "TEXTS_PER_CANDIDATE": 1}.items():
+        monkeypatch.setattr(approximate, name, value)
+    monkeypatch.setattr(ranking.ExactSearch, "search", lambda *_: pytest.fail("searched in full"))
 
 
-def opened(folder: Path, entry: ApproximateEntry, rows: int = 12_000) -> ApproximateSearch | None:
-    config = IndexConfig("reader", "", 16, False, "int8", [Source("a", "", None, True, rows)], entry)
-    config.shards = [ShardEntry("a", rows, 0, "")]
-    return open_approximate(folder, config, 1)
-
-
-def test_it_finds_nearly_what_exact_search_finds(built, vectors):
+def test_it_finds_nearly_what_exact_search_finds(vectors):
     shards = shards_of(vectors, 5000)
-    scores, places = opened(*built).search(shards, vectors[:50], 10)
-    exact_scores, exact_places = ExactSearch(1).search(shards, vectors[:50], 10)
-    recall = np.mean(
-        [len({*a} & {*b}) / 10 for a, b in zip(places.tolist(), exact_places.tolist(), strict=True)]
-    )
-    assert recall > 0.95
+    scores, places = ApproximateSearch(shards, 2).search(vectors[:100], 10)
+    exact_scores, exact_places = ExactSearch(1).search(shards, vectors[:100], 10)
+    pairs = zip(places.tolist(), exact_places.tolist(), strict=True)
+    assert np.mean([len({*a} & {*b}) / 10 for a, b in pairs]) > 0.97
     same = places == exact_places
-    np.testing.assert_allclose(scores[same], exact_scores[same], atol=1e-4)
+    assert (scores[same] == exact_scores[same]).all()
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
-def test_what_is_added_to_a_score_makes_its_texts_candidates(built, vectors):
-    shards, far = shards_of(vectors, 5000), 11_999
-    extra = np.zeros((2, 12_000), np.float32)
-    extra[0, far], extra[1, :3] = 2, 3
-    scores, places = opened(*built).search(shards, vectors[:2], 3, extra)
-    expected_scores, expected_places = ExactSearch(1).search(shards, vectors[:2], 3, extra)
-    assert places[0, 0] == far
-    assert places.tolist() == expected_places.tolist()
-    np.testing.assert_allclose(scores, expected_scores, atol=1e-4)
+def by_definition(V, q, k, count, extra, allowed):
+    """Scores and places of a query, of the texts whose signs differ least and those with most of `extra`."""
+    codes, scales = quantise(V)
+    differing = ((codes >= ZERO) != (q >= 0)).sum(axis=1)
+    places = np.flatnonzero(allowed).tolist()
+    near = sorted(places, key=lambda at: (differing[at], at))[:count]
+    matching = sorted((at for at in places if extra[at]), key=lambda at: (-extra[at], at))[:count]
+    planes, steps = split_query(q[None])
+    whole = planes[:, 0].astype(np.int64) * 127 + planes[:, 1]
+    products = ((codes.astype(np.int64) - ZERO) @ whole).astype(np.float32)
+    scores = (products * scales + extra / steps[0]) * steps[0]
+    best = sorted({*near, *matching}, key=lambda at: (-scores[at], at))[:k]
+    fill = k - len(best)
+    return scores[best].tolist() + [-np.inf] * fill, best + [-1] * fill
 
 
-def test_the_same_index_gives_the_same_file(tmp_path, built, vectors):
-    assert build_approximate(tmp_path, shards_of(vectors, 5000), 16, threads=1) == built[1]
-
-
-def test_a_damaged_file_is_not_used(copied):
-    path = copied[0] / copied[1].file
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.warns(UserWarning, match="checksum.*in full"):
-        assert opened(*copied) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("places", 12_000), ("places", -1), ("ends", -1), ("ends", 10**9), ("centres", np.inf)],
+@examples(60)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 200),
+    size=st.sampled_from([1, 7, 64, 65, 300]),
+    k=st.integers(1, 30),
+    count=st.integers(1, 60),
+    shard=st.integers(1, 120),
+    threads=st.integers(1, 3),
+    share=st.sampled_from([0.0, 0.1, 1.0]),
+    words=st.booleans(),
 )
-def test_a_crafted_file_is_not_used(copied, name, value):
-    arrays = load_file(copied[0] / copied[1].file)
-    arrays[name].reshape(-1)[7] = value
-    content = b"".join(safetensors_pieces(arrays))
-    (copied[0] / copied[1].file).write_bytes(content)
-    entry = replace(copied[1], bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    with pytest.warns(UserWarning, match="is damaged.*in full"):
-        assert opened(copied[0], entry) is None
+def test_search_is_its_definition_in_any_shards_and_threads(
+    seed, n, size, k, count, shard, threads, share, words
+):
+    rng = np.random.default_rng(seed)
+    V, Q = rng.normal(size=(40, size))[rng.integers(40, size=n)], rng.normal(size=(2, size))
+    extra = (rng.integers(4, size=(2, n)) * (rng.random((2, n)) < 0.3) / 8 * words).astype(np.float32)
+    allowed = rng.random(n) < share
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximate, "MIN_CANDIDATES", count)
+        patch.setattr(approximate, "CANDIDATES_PER_HIT", 0)
+        scores, places = ApproximateSearch(shards_of(V, shard), threads).search(
+            Q, k, extra if words else None, None if share == 1 else allowed
+        )
+    for at, q in enumerate(Q):
+        expected = by_definition(V, q, k, count, extra[at], allowed)
+        assert (scores[at].tolist(), places[at].tolist()) == expected
 
 
-def test_an_array_that_is_one_number_is_not_used(copied):
-    arrays = load_file(copied[0] / copied[1].file)
-    content = b"".join(safetensors_pieces({**arrays, "centres": np.float32(1).reshape(())}))
-    (copied[0] / copied[1].file).write_bytes(content)
-    entry = replace(copied[1], bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    with pytest.warns(UserWarning, match="in full"):
-        assert opened(copied[0], entry) is None
+def test_if_every_text_is_a_candidate_it_is_exact_search(vectors):
+    shards, rng = shards_of(vectors[:900], 200), np.random.default_rng(1)
+    extra, allowed = rng.random((3, 900), np.float32), rng.random(900) < 0.5
+    for how in ((None, None), (extra, None), (None, allowed), (extra, allowed)):
+        found = ApproximateSearch(shards, 1).search(vectors[:3], 400, *how)
+        expected = ExactSearch(1).search(shards, vectors[:3], 400, *how)
+        assert [each.tolist() for each in found] == [each.tolist() for each in expected]
 
 
-def test_a_file_of_other_texts_is_not_used(copied):
-    with pytest.warns(UserWarning, match="does not fit.*in full"):
-        assert opened(*copied, rows=11_999) is None
+def test_what_is_added_to_a_score_makes_its_texts_candidates(vectors):
+    extra = np.zeros((1, 12_000), np.float32)
+    extra[0, 11_999] = 2
+    _, places = ApproximateSearch(shards_of(vectors, 5000), 1).search(vectors[:1], 2, extra)
+    assert places.tolist() == [[11_999, 0]]
 
 
-def test_faiss_never_opens_a_file(copied, monkeypatch):
-    for name in ("read_index", "deserialize_index"):
-        monkeypatch.setattr(faiss, name, lambda *_: pytest.fail("faiss has opened a file"))
-    assert opened(*copied) is not None
-    (copied[0] / copied[1].file).rename(copied[0] / OLD_APPROXIMATE)
-    with pytest.warns(UserWarning, match="earlier version.*in full"):
-        assert opened(*copied) is None
+def test_a_vector_of_zeros_is_like_none(vectors):
+    scores, places = ApproximateSearch(shards_of(vectors, 12_000), 1).search(np.zeros((1, 130)), 3)
+    assert (scores == 0).all()
+    assert (places >= 0).all()
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "approximate.safetensors")
-    with pytest.warns(UserWarning, match="not a regular file.*in full"):
-        assert opened(tmp_path, ApproximateEntry(12_000, 0, "")) is None
+def test_many_hits_and_few_texts_are_searched_in_full():
+    assert approximate.is_worthwhile(10, 10_000)
+    assert not approximate.is_worthwhile(1, 9_999)
+    assert not approximate.is_worthwhile(100, 99_999)
 
 
-def test_few_texts_need_none(tmp_path):
-    with refuses("too-few-texts"):
-        build_approximate(tmp_path, shards_of(np.eye(3), 3), 3, threads=1)
+def texts_of(hits) -> list[str]:
+    return [hit.text for hit in hits]
 
 
-def test_an_index_uses_it(tmp_path: Path, monkeypatch):
-    from limelight import Index
-
-    monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
-    texts = [
-        f"{what} {dish}"
-        for what in ("cold", "warm", "old")
-        for dish in ("soup", "tea", "bread", "fish", "rice", "ham")
-    ]
-    index = Index.create(tmp_path / "index", texts)
-    index.build_approximate()
-    again = Index.open(tmp_path / "index")
-    assert again._approximate is not None
-    for each, by in ((index, "both"), (again, "both"), (again, "meaning"), (again, "words")):
-        found, exact = (each.search("cold broth", 3, by=by, exact=exact) for exact in (False, True))
-        assert [(hit.text, hit.matches) for hit in found] == [(hit.text, hit.matches) for hit in exact]
-        assert len(each.search("cold broth", 10**20, words=False)) == len(texts)  # in full
-    again.verify()
-    file = again.folder / again.config.approximate.file
-    content = file.read_bytes()
-    file.write_bytes(content[:-1] + b"x")
-    with refuses("file-damaged"):
-        again.verify()
-    file.write_bytes(content)
-    again.add(["a late train", "cold broth"])  # they are searched in full, the others as before
-    for by in ("both", "meaning", "words"):
-        found, exact = (again.search("cold broth", 3, by=by, exact=exact) for exact in (False, True))
-        assert [(hit.text, hit.matches) for hit in found] == [(hit.text, hit.matches) for hit in exact]
-        assert found[0].text == "cold broth"
-    assert again._approximate is not None
-
-
-def test_deleted_texts_are_not_found_and_leave_the_clusters(tmp_path: Path, monkeypatch):
-    from limelight import Index
-
-    monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
-    dishes = ("soup", "tea", "ham", "rice", "fish", "bread")
-    texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in dishes]
-    index = Index.create(tmp_path / "index", texts)
-    index.build_approximate()
-    index.add(["cold broth", "warm broth"])
-    assert index.delete([1, 2, 19]) == 3  # cold soup, cold tea, cold broth
-    for _ in "ab":  # with the bits, then without the texts
-        assert index._approximate is not None
-        assert index._approximate.finds(2)
-        for by in ("both", "meaning"):
-            found, exact = (index.search("cold broth", 2, by=by, exact=exact) for exact in (False, True))
-            assert [hit.text for hit in found] == [hit.text for hit in exact]
-            assert not {hit.text for hit in found} & {"cold soup", "cold tea", "cold broth"}
+def test_an_index_finds_what_is_added_and_not_what_is_deleted(tmp_path: Path, few_candidates):
+    rows = [{"text": text, "stars": len(text) % 5} for text in TEXTS]
+    index = Index.create(tmp_path / "index", rows)
+    for by in ("meaning", "both"):
+        assert index.search("cold soup", 3, by=by, approximate=True)[0].text == "cold soup"
+    index.add(["cold broth"])
+    assert texts_of(index.search("cold broth", 1, approximate=True)) == ["cold broth"]
+    index.delete([1, 19])  # cold soup, cold broth
+    for _ in "ab":  # marked, then gone from the files
+        for by in ("meaning", "both"):
+            found = texts_of(index.search("cold soup", 3, by=by, approximate=True))
+            assert len(found) == 3
+            assert not {*found} & {"cold soup", "cold broth"}
         index.compact()
-    index.verify()
-    assert (len(index), index.config.approximate.rows) == (17, 16)
+    found = index.search("warm tea", 2, where={"stars": len("warm rice") % 5}, approximate=True)
+    assert len(found) == 2
+    assert {hit.columns["stars"] for hit in found} == {4}
+    assert index.search_vectors(np.eye(384)[:2], 3, approximate=True)[1].shape == (2, 3)
+
+
+def test_a_small_index_is_searched_in_full(tmp_path: Path, monkeypatch):
+    share_reader(monkeypatch)
+    index = Index.create(tmp_path / "index", TEXTS)
+    monkeypatch.setattr(approximate.ApproximateSearch, "search", lambda *_: pytest.fail("not in full"))
+    assert texts_of(index.search("cold soup", approximate=True)) == texts_of(index.search("cold soup"))
+    assert len(index.search("cold soup", 10**20, approximate=True)) == len(TEXTS)
+
+
+def test_the_file_of_an_earlier_version_goes_with_the_next_change(tmp_path: Path, monkeypatch):
+    share_reader(monkeypatch)
+    index = Index.create(tmp_path / "index", TEXTS)
+    path, old = index.folder / "index.json", index.folder / "approximate-0123456789abcdef.safetensors"
+    data = json.loads(path.read_text())
+    del data["sha256"]
+    data["approximate"] = {"rows": 18, "bytes": 5, "sha256": "", "file": old.name}
+    path.write_text(json.dumps({**data, "sha256": _checksum(data)}))
+    old.write_bytes(b"wrong")
+    again = Index.open(index.folder)
+    again.verify()
+    assert texts_of(again.search("cold soup", approximate=True)) == texts_of(index.search("cold soup"))
+    again.add(["cold broth"])
+    assert not old.exists()
+    assert "approximate" not in json.loads(path.read_text())

@@ -364,7 +364,7 @@ def test_a_size_that_is_not_the_models_is_one_line(index):
 
 def test_cosines_are_at_most_one(index):
     V = np.eye(1, index.config.size, dtype=np.float32) * 1.01
-    index._ranking = Ranking(shards_of(np.concatenate([V, -V]), 2), index._exact, None)
+    index._ranking = Ranking(shards_of(np.concatenate([V, -V]), 2), index._exact)
     assert index.search_vectors(V, 4)[0].tolist() == [[1, -1]]
 
 

@@ -63,6 +63,15 @@ def test_several_queries_have_a_list_each_and_words_can_be_left_out(client):
     assert "words" not in found[0][0]
 
 
+def test_a_search_can_be_approximate(client, monkeypatch):
+    monkeypatch.setattr("limelight.search.approximate.TEXTS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(
+        "limelight.search.exact.ExactSearch.search", lambda *_: pytest.fail("searched in full")
+    )
+    (hit,) = client.post("/search", json={"query": "cold soup", "k": 1, "approximate": True}).json()
+    assert hit["text"] == ROWS[0]["text"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -71,6 +80,7 @@ def test_several_queries_have_a_list_each_and_words_can_be_left_out(client):
         ({"query": ["soup"] * 11, "k": 100}, 422, "field-invalid"),
         ({"query": "soup", "by": "magic"}, 422, "option-value"),
         ({"query": "soup", "by": 1}, 422, "field-invalid"),
+        ({"query": "soup", "approximate": "yes"}, 422, "field-invalid"),
         ({"query": "soup", "where": 1}, 422, "field-invalid"),
         ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),
         ({"query": "soup", "where": {"colour": "red"}}, 422, "column-missing"),

@@ -41,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_shared(parser, "--text")
     add_flag(parser, "--skip-bad", "", "skip rows without text or key")
-    add_flag(parser, "--approximate", "", "prepare approximate search, for millions of texts; needs faiss")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--add", "--resume", action="store_true", help="add to an index, or finish an interrupted one"
@@ -59,15 +58,12 @@ def run(args: argparse.Namespace) -> int:
     deleting = bool(args.delete or args.delete_file)
     if deleting and (args.data or args.update or args.overwrite):
         raise conflict("--delete takes no CORPUS; add or update with a command of its own")
-    changing = deleting or args.compact or (args.add and args.approximate)
-    if not args.data and not changing:
+    if not args.data and not deleting and not args.compact:
         raise LimelightError("no CORPUS; give at least one table", code="no-rows")
     try:
         index = _change(args) if args.add or args.update or not args.data else _create(args)
         if args.compact:
             index.compact()
-        if args.approximate:
-            index.build_approximate()
     except KeyboardInterrupt:
         again = "--overwrite" if args.overwrite else "--update" if args.update else "--add"
         print(f"limelight: interrupted; run it again with {again} to continue", file=sys.stderr)

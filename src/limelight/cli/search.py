@@ -38,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     about = "only rows whose column is this, or <, >, <=, >= a number; may be repeated"
     add_flag(parser, "--where", "COLUMN=VALUE", about, action="append")
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
-    add_flag(parser, "--exact", "", "search in full, even if prepared for approximate search")
     add_flag(parser, "--no-words", "", "leave out the words that made the match")
     add_flag(parser, "--model", "MODEL", "where the index's model is now, if it was moved")
     add_flag(parser, "--out", "FILE", ".txt, .jsonl or .html (default: standard output)")
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
             warn(f"{source.name} is in {args.index} only in part; finish it with limelight index --add")
     results = index.search(
         queries, args.top, by=args.by, where=args.where, words=not args.no_words,
-        per_row=args.per_row or None, exact=args.exact,
+        per_row=args.per_row or None,
     )  # fmt: skip
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:

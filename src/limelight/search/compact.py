@@ -7,13 +7,12 @@ ones open keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .approximate import drop_deleted
 from .index_folder import IndexConfig, open_shards, remove_strays, write_config
 from .shards import Shard, ShardEntry, cut_shards, living_texts, pack_shard, write_shard
 
@@ -29,7 +28,7 @@ def tidy(folder: Path) -> None:
         return
     size = MAX_ALIKE
     while size <= config.shard_rows // 2:
-        runs = _runs(config, shards, lambda shard, size=size: len(shard) < size)  # type: ignore[misc]
+        runs = _runs(shards, lambda shard, size=size: len(shard) < size)  # type: ignore[misc]
         if any(len(run) >= MAX_ALIKE for run in runs):
             config.shards = _rewrite(folder, config, runs, lambda run: len(run) >= MAX_ALIKE, drop=False)
             write_config(folder, config)
@@ -48,8 +47,7 @@ def compact(folder: Path) -> None:
     def is_worn(shard: Shard) -> bool:
         return shard.alive is not None or len(shard) < config.shard_rows // 2
 
-    runs = _runs(config, shards, is_worn)
-    approximate = drop_deleted(folder, config, alive) if config.deleted else config.approximate
+    runs = _runs(shards, is_worn)
     config.shards = _rewrite(
         folder, config, runs, lambda run: is_worn(run[0]) and (len(run) > 1 or run[0].alive is not None)
     )
@@ -61,19 +59,16 @@ def compact(folder: Path) -> None:
             source.sha256 = ""  # it can be added again: what is left of it is told by the keys
         source.rows = int(part.sum())
     config.sources = [source for source in config.sources if source.rows]
-    config.deleted, config.approximate = None, approximate
+    config.deleted = None
     write_config(folder, config)
     remove_strays(folder, config)
 
 
-def _runs(config: IndexConfig, shards: Sequence[Shard], joins: Callable[[Shard], bool]) -> list[list[Shard]]:
-    """Neighbouring shards that may be joined, and the others alone; not across the end of the clusters."""
-    searched = config.approximate.rows if config.approximate else 0
-    ends = accumulate(map(len, shards))
-    group = [(end <= searched, 0 if joins(each) else number)
-             for number, (each, end) in enumerate(zip(shards, ends, strict=True), 1)]  # fmt: skip
-    pairs = zip(group, shards, strict=True)
-    return [[shard for _, shard in run] for _, run in groupby(pairs, key=lambda pair: pair[0])]
+def _runs(shards: Sequence[Shard], joins: Callable[[Shard], bool]) -> list[list[Shard]]:
+    """Neighbouring shards that may be joined, and the others alone."""
+    numbered = enumerate(shards, 1)
+    runs = groupby(numbered, key=lambda pair: 0 if joins(pair[1]) else pair[0])
+    return [[shard for _, shard in run] for _, run in runs]
 
 
 def _rewrite(

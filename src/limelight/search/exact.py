@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -85,24 +84,32 @@ class ExactSearch:
         return scores * steps[:, None], places
 
 
-def cosines(shards: Sequence[Shard], q: np.ndarray, places: Sequence[int]) -> list[float]:
-    """The scores of one query (size,) at some places, to the bit as `ExactSearch` has them.
+def score_places(
+    shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: np.ndarray | None = None
+) -> np.ndarray:
+    """The scores of one query (size,) at some places in order, to the bit as `ExactSearch` has them.
 
     >>> from limelight.search.shards import quantise
     >>> shard = Shard(*quantise(np.eye(3)), np.zeros(0, np.uint8), np.zeros(3, np.int64))
-    >>> [round(each, 3) for each in cosines([shard, shard], np.eye(3)[1], [4, 3])]
-    [1.0, 0.0]
+    >>> score_places([shard, shard], np.eye(3)[1], np.array([3, 4])).round(3).tolist()
+    [0.0, 1.0]
     """
     planes, steps = split_query(q[None])
-    whole = _join(planes.astype(np.int64))[:, 0]
+    step = steps[0] if steps[0] > 0 else np.float32(1)
+    whole = _join(planes.astype(np.float64))[:, 0]  # products with bytes are whole numbers, and so exact
     starts = [0, *accumulate(map(len, shards))]
-    found = []
-    for place in places:
-        number = bisect_right(starts, place) - 1
-        shard, at = shards[number], place - starts[number]
-        product = (shard.vectors[at].astype(np.int64) - ZERO) @ whole
-        found.append(float(np.float32(product) * shard.scales[at] * steps[0]))
-    return found
+    cuts = np.searchsorted(places, starts)
+    scores = np.empty(len(places), np.float32)
+    for shard, start, (first, end) in zip(shards, starts[:-1], pairwise(cuts.tolist()), strict=True):
+        some = max(1, BLOCK_BYTES // (8 * len(q)))
+        for begin in range(first, end, some):
+            here = slice(begin, min(begin + some, end))
+            at = places[here] - start
+            products = shard.vectors[at].astype(np.float64) @ whole - ZERO * whole.sum()
+            scores[here] = products.astype(np.float32) * shard.scales[at]
+    if extra is not None:
+        scores += extra / step
+    return scores * step
 
 
 def _join(planes: np.ndarray) -> np.ndarray:

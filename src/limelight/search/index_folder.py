@@ -3,7 +3,6 @@
     index.json                              the model, the corpora, the files with their sizes and checksums
     shard-000000-3f2a…c1.safetensors        up to 65,536 texts
     deleted-3f2a…c1.safetensors             which texts are deleted, if some are
-    approximate-3f2a…c1.safetensors         for approximate search, if it was asked for
 
 A file's name has the start of its SHA-256, and what is in it never changes. index.json is replaced in one
 step: whoever reads the folder sees all of a change or none of it, however the process that writes ends.
@@ -33,11 +32,11 @@ from .shards import Shard, ShardEntry, damaged, map_shard
 
 FORMAT = 3  # 1: without words; 2: shards of one corpus each, none deleted
 FILE = "index.json"
-OLD_APPROXIMATE = "approximate.faiss"  # of earlier versions
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
-_OTHER_NAME = re.compile(r"deleted-[0-9a-f]{16}\.safetensors|approximate(-[0-9a-f]{16})?\.safetensors")
+_DELETED_NAME = re.compile(r"deleted-[0-9a-f]{16}\.safetensors")
+_OLD_NAME = re.compile(r"approximate(-[0-9a-f]{16})?\.safetensors|approximate\.faiss")  # of earlier versions
 _Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
@@ -60,16 +59,6 @@ class Source:
             raise LimelightError(fault, code="index-unfinished")
 
 
-@dataclass(frozen=True)
-class ApproximateEntry:
-    """What index.json says of the file for approximate search."""
-
-    rows: int  # the texts that are in it: all, unless some were added later
-    bytes: int
-    sha256: str
-    file: str = "approximate.safetensors"  # of earlier versions
-
-
 @dataclass
 class IndexConfig:
     """What index.json holds."""
@@ -80,7 +69,6 @@ class IndexConfig:
     sentences: bool  # whether the texts were split
     precision: str  # in which the texts were read
     sources: list[Source] = field(default_factory=list)
-    approximate: ApproximateEntry | None = None
     passages: bool = False  # whether long texts were split
     words: bool = False  # whether the shards say which words the texts have: not in format 1
     shards: list[ShardEntry] = field(default_factory=list)
@@ -134,7 +122,7 @@ def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> N
 
 def remove_strays(folder: Path, config: IndexConfig) -> None:
     """Remove files that index.json does not name, or no longer."""
-    entries = (*config.shards, config.deleted, config.approximate)
+    entries = (*config.shards, config.deleted)
     named = {FILE, *(each.file for each in entries if each is not None)}
     for path in folder.glob("*"):
         if is_ours(path.name) and path.name not in named:
@@ -148,8 +136,7 @@ def is_ours(name: str) -> bool:
     >>> is_ours("index.json"), is_ours("thesis.txt")
     (True, False)
     """
-    known = _SHARD_NAME.fullmatch(name) or _OTHER_NAME.fullmatch(name)
-    return name in (FILE, OLD_APPROXIMATE) or known is not None
+    return name == FILE or any(each.fullmatch(name) for each in (_SHARD_NAME, _DELETED_NAME, _OLD_NAME))
 
 
 def layout(folder: Path) -> FolderLayout:
@@ -241,8 +228,7 @@ def _parse_config(content: bytes) -> IndexConfig:
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
-        found = data.pop("approximate")
-        data["approximate"] = None if found is None else _typed(ApproximateEntry(**found))
+        data.pop("approximate", None)  # a file of earlier versions, which searches need no longer
         found = data.pop("deleted", None)
         data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
         if "shards" not in data:
@@ -266,13 +252,14 @@ def _flatten(data: dict[str, Any]) -> None:
 
 def _check_entries(config: IndexConfig) -> None:
     """Raise a TypeError unless the names are those of our files and the numbers of texts add up."""
-    others = [each for each in (config.deleted, config.approximate) if each is not None]
+    deleted = config.deleted
     named = all(_SHARD_NAME.fullmatch(each.file) for each in config.shards)
-    named = named and all(_OTHER_NAME.fullmatch(each.file) for each in others)
     rows = sum(source.rows for source in config.sources)
     counts = all(each.rows > 0 for each in config.shards) and all(each.rows >= 0 for each in config.sources)
-    within = all(0 < each.rows <= rows for each in others)
-    if not named or not counts or rows != config.rows or not within:
+    if deleted is not None:
+        named = named and _DELETED_NAME.fullmatch(deleted.file) is not None
+        counts = counts and 0 < deleted.rows <= rows
+    if not named or not counts or rows != config.rows:
         raise TypeError
 
 

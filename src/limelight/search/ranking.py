@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .approximate import ApproximateSearch
-from .exact import ExactSearch, cosines
+from .approximate import ApproximateSearch, is_worthwhile
+from .exact import ExactSearch, score_places
 from .shards import Shard, living_texts
 from .words import WordSearch
 
@@ -36,10 +36,8 @@ class Ranked:
 class Ranking:
     """Searches the shards of an index."""
 
-    def __init__(
-        self, shards: Sequence[Shard], exact: ExactSearch, approximate: ApproximateSearch | None
-    ) -> None:
-        self.shards, self._exact, self._approximate = shards, exact, approximate
+    def __init__(self, shards: Sequence[Shard], exact: ExactSearch) -> None:
+        self.shards, self._exact = shards, exact
         self.texts = sum(map(len, shards))  # the deleted ones too
         self.living = sum(shard.living for shard in shards)
         self.alive = living_texts(shards) if self.living < self.texts else None
@@ -49,8 +47,12 @@ class Ranking:
         """Search by words; the index must have them."""
         return WordSearch([shard.postings for shard in self.shards if shard.postings is not None])
 
+    @cached_property
+    def _approximate(self) -> ApproximateSearch:
+        return ApproximateSearch(self.shards, self._exact.threads)
+
     def rank(
-        self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, exact: bool = False,
+        self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, approximate: bool = False,
         allowed: np.ndarray | None = None,
     ) -> list[list[Ranked]]:  # fmt: skip
         """The best k texts of each query, best first, of those that are allowed and not deleted; by words,
@@ -66,39 +68,26 @@ class Ranking:
         if by == "words":
             return [self._by_words(query, k, allowed) for query in queries]
         if by == "both":
-            return list(self._by_both(queries, Q, k, exact, allowed))
-        scores, places = self.by_vectors(Q, k, exact, allowed=allowed)
+            return list(self._by_both(queries, Q, k, approximate, allowed))
+        scores, places = self.by_vectors(Q, k, approximate, allowed=allowed)
         pairs = (zip(*each, strict=True) for each in zip(places.tolist(), scores.tolist(), strict=True))
         return [[Ranked(place, score, 1.0, ()) for place, score in each if place >= 0] for each in pairs]
 
     def by_vectors(
-        self, Q: np.ndarray, k: int, exact: bool = False, extra: np.ndarray | None = None,
+        self, Q: np.ndarray, k: int, approximate: bool = False, extra: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
         if not len(Q):
             return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
-        fast = self._approximate
-        if fast is not None and fast.finds(k) and not exact and allowed is None:
-            scores, places = fast.search(self.shards, Q, k, extra, self._newest(fast.rows, Q, k, extra))
+        allowed = self.alive if allowed is None else allowed
+        if approximate and is_worthwhile(k, self.texts):
+            scores, places = self._approximate.search(Q, k, extra, allowed)
         else:
-            allowed = self.alive if allowed is None else allowed
             scores, places = self._exact.search(self.shards, Q, k, extra, allowed)
         if extra is None:
             scores = np.clip(scores, -1, 1)  # rounded vectors may be a little longer than 1
         return scores, places
-
-    def _newest(self, first: int, Q: np.ndarray, k: int, extra: np.ndarray | None) -> np.ndarray | None:
-        """The best places, (queries, up to k), among the texts after the first ones, found exactly."""
-        start, shards = 0, list(self.shards)
-        while shards and start < first:
-            start += len(shards.pop(0))
-        k = min(k, sum(shard.living for shard in shards))
-        if not k:
-            return None
-        later = None if extra is None else extra[:, start:]
-        alive = None if self.alive is None else self.alive[start:]
-        return start + self._exact.search(shards, Q, k, later, alive)[1]
 
     def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
         query = self.words.query(text)
@@ -110,7 +99,7 @@ class Ranking:
         return [Ranked(place, 0.0, 0.0, tuple(self.words.shares(query, place))) for place in best]
 
     def _by_both(
-        self, texts: Sequence[str], Q: np.ndarray, k: int, exact: bool, allowed: np.ndarray | None
+        self, texts: Sequence[str], Q: np.ndarray, k: int, approximate: bool, allowed: np.ndarray | None
     ) -> Iterator[list[Ranked]]:
         several = max(1, SCORES_AT_ONCE // self.texts)
         for start in range(0, len(texts), several):
@@ -119,11 +108,11 @@ class Ranking:
             extra = np.empty((len(queries), self.texts), np.float32)
             for row, query in zip(extra, queries, strict=True):
                 row[:] = self.words.scores(query) * (WORD_WEIGHT / (1 - WORD_WEIGHT))
-            _, found = self.by_vectors(Q[some], k, exact, extra, allowed)
+            _, found = self.by_vectors(Q[some], k, approximate, extra, allowed)
             for query, q, places in zip(queries, Q[some], found.tolist(), strict=True):
-                at = [place for place in places if place >= 0]
-                shares = [self.words.shares(query, place) for place in at]
-                yield _sorted(at, cosines(self.shards, q, at), shares)
+                at = np.array(sorted(place for place in places if place >= 0), np.int64)
+                shares = [self.words.shares(query, place) for place in at.tolist()]
+                yield _sorted(at.tolist(), score_places(self.shards, q, at).tolist(), shares)
 
 
 def _sorted(places: list[int], cosines: list[float], shares: list[list[tuple[str, float]]]) -> list[Ranked]:

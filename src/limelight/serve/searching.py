@@ -123,8 +123,8 @@ def _options(body: Body, queries: int) -> dict[str, Any]:
     if not isinstance(by, str | None):
         raise RequestError(422, "by must be meaning, words or both")
     per_row = None if body.get("per_row") is None else flag(body, "per_row")
-    chosen = {"words": flag(body, "words", True), "exact": flag(body, "exact"), "per_row": per_row}
-    return {"k": k, "by": by, "where": _where(body.get("where")), **chosen}
+    flags = {"words": flag(body, "words", True), "approximate": flag(body, "approximate")}
+    return {"k": k, "by": by, "where": _where(body.get("where")), "per_row": per_row, **flags}
 
 
 def _where(value: Any) -> Any:
