@@ -148,7 +148,8 @@ def test_numbers(call, refused, tmp_path):
     assert "%" not in out.splitlines()[0]
     assert "evaluate" in refused("report", tmp_path / "model", table, "--label", "score")
     assert "numbers" in refused("trust", tmp_path / "model", table)
-    assert "task" in refused("explore", tmp_path / "model", "--save", tmp_path / "page.html")
+    argv = ["explore", tmp_path / "model", table, "--label", "score", "--save", tmp_path / "page.html"]
+    assert "120 of 120 rows" in call(*argv)[1]
     card = (tmp_path / "model" / "README.md").read_text()
     assert "Predicts a number" in card
     assert "r_squared" in card

@@ -304,21 +304,6 @@ def test_texts_never_reach_the_log(client, capfd):
     assert "hush" not in said
 
 
-def test_a_server_of_numbers_alone_lists_its_routes_at_the_root(model):
-    recipe = trained.recipe_of({"head": "linear", "task": "regression"})
-    numbers = Model.from_parts(
-        weights=model.weights,
-        recipe=recipe,
-        tokenizer=model.tokenizer,
-        labels=model.labels,
-        precision="float32",
-        threads=1,
-    )
-    assert "POST /embed" in TestClient(create_app({"numbers": numbers})).get("/").text
-    both = TestClient(create_app({"numbers": numbers, "classes": model}))
-    assert [each["id"] for each in both.get("/explorer/about").json()["models"]] == ["classes"]
-
-
 def test_a_server_of_readers_alone_lists_its_routes_at_the_root():
     page = TestClient(create_app({"reader": "reader"})).get("/")
     assert "POST /embed" in page.text

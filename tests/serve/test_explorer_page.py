@@ -48,7 +48,7 @@ def browsing(
         )
         page.goto(f"{root}{'' if token is None else f'#token={token}'}{address}")
         if token == "t":
-            page.locator(".bars li").first.wait_for(state="attached")
+            page.locator(".label strong").first.wait_for(state="attached")
         yield page
     ours = ("Failed to load resource: the server responded with a status of 401",)
     assert [each for each in complaints if not each.startswith(ours)] == []

@@ -101,7 +101,7 @@ def opened(file: Path, address: str = "", frame: bool = False, **options: Any) -
         page.on("request", lambda request: complaints.extend({request.url} - {file.as_uri(), "about:srcdoc"}))
         page.goto(file.as_uri() + address)
         shown = page.frame_locator("iframe") if frame else page
-        shown.locator(".bars li").first.wait_for(state="attached")
+        shown.locator(".label strong").first.wait_for(state="attached")
         yield shown
     assert [each for each in complaints if not each.startswith((file.as_uri(), "blob:"))] == []
 

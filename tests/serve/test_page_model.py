@@ -128,10 +128,10 @@ SAY = """
 import { joinContractions } from "./pieces.js"
 import { jointLine, rowsSummary } from "./sentences.js"
 
-async function answer({ sides, rowNames, totals }) {
+async function answer({ sides, rowNames, totals, task }) {
   const joined = sides.map(joinContractions)
   const summary = rowsSummary({ rowNames }, { sides: joined }, totals)
-  return { joined, summary, joint: jointLine({ sides }) }
+  return { joined, summary, joint: jointLine({ sides, against: null }, { task }) }
 }
 """
 
@@ -145,7 +145,7 @@ def test_the_page_joins_words_and_says_what_the_pictures_say(tmp_path: Path) -> 
         "decided": [0.5, 0.25, 0.5, -1.0], "attention": [[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.0, 0.5]],
         "joint": [{"first": "can’t", "second": "go", "between": " ", "falls": [0.04, -0.09, 0.311]}],
     }  # fmt: skip
-    given = {"sides": [side], "rowNames": ["", "people: I"], "totals": [0.2, 0.1]}
+    given = {"sides": [side], "rowNames": ["", "people: I"], "totals": [0.2, 0.1], "task": "classification"}
     found = run_node(tmp_path, SAY, given)
     (joined,) = found["joined"]
     assert [(w["start"], w["end"], w["known"]) for w in joined["words"]] == [

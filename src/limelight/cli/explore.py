@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from ..search.index import Index
     from ..serve.explored import ExploredData
     from ..serve.neighbours import Neighbours
-    from ..tables.rows import TableRows
+    from ..tables.rows import Row
 
 MAX_ROWS_LIVE = 200_000  # rows in the live page
 MAX_ROWS_SAVED = 1_000  # rows in a saved one
+MAX_PROBABILITIES = 10_000_000  # of several labels, of all rows
 
 HELP = "open a model in the browser: type, change words, browse data, see what decides"
 DESCRIPTION = """\
 Open a model in the browser. It reads a text (or a pair) as one types and shows the answer, what decided and
 what each row read. Words can be left out or replaced, rows switched off. With DATA, its texts can be browsed,
-sorted and filtered: by class, confidence, confusion, or as a map. Only this machine can connect.
+sorted and filtered: by class, confidence, confusion, error, or as a map. Only this machine can connect.
 
   limelight explore model
   limelight explore model test.csv --with other      two models side by side, and where they differ
@@ -62,11 +63,9 @@ def run(args: argparse.Namespace) -> None:
     if len(set(names)) < len(names):
         raise LimelightError(f"{args.other} is the same folder; compare with another", code="same-model")
     for name, model in zip(names, models, strict=True):
-        if model.task != "classification":
-            raise wrong_model(
-                f"explore shows classifiers into one class; the task of {name} is {model.task!r}: draw "
-                "single texts with limelight explain"
-            )
+        if model.task != models[0].task:
+            both = f"the task of {name} is {model.task!r} and that of {names[0]} {models[0].task!r}"
+            raise wrong_model(f"{both}; compare two models of the same task")
     if args.out:
         _save(args, models[0])
     else:
@@ -150,39 +149,40 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     """A sample of the rows of DATA, as the models read them."""
     if args.data is None:
         return None
+    from ..reading.answers import answers_of
     from ..serve.explored import explore_data
 
     model = models[0]
-    rows, _, count = sample_rows(_open_data(args, model), most, model.task)
+    if answers_of(model.task).has_several:
+        most = min(most, MAX_PROBABILITIES // len(model.labels))
+    rows, truth, count = _labelled(args, model, most)
     if count > most:
         warn(f"{args.data}: showing {most:,} of its {count:,} rows, chosen at random")
     items = [(row.text,) if row.text2 is None else (row.text, row.text2) for row in rows]
-    has_labels = bool(rows) and rows[0].label is not None
-    truth = _truth(args, model, [row.label for row in rows]) if has_labels else None
     name = Path(args.data).name
     return explore_data(models, items, truth, name=name, of_rows=count, progress=on_terminal())
 
 
-def _open_data(args: argparse.Namespace, model: Model) -> TableRows:
-    """With the labels, if there are any."""
-    from ..text.tasks import LabelFormat
+def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[Row], Any, int]:
+    """A sample of the rows, their labels as numbers, if there are any, and how many rows there are."""
+    from ..text.tasks import find_task
 
+    fault = None
     try:
-        return table_rows(args, model, labels=LabelFormat())
+        labelled = table_rows(args, model)
     except LimelightError:
         if args.label:
             raise
-        return table_rows(args, model, need_label=False, labels=LabelFormat())
-
-
-def _truth(args: argparse.Namespace, model: Model, labels: list[Any]) -> Any:
-    """The number of each row's class; a column that was guessed and does not fit has no labels."""
-    from ..text.labels import LabelColumn
-
-    try:
-        return LabelColumn(labels).index(model.labels, args.data)
-    except LimelightError as error:
-        if args.label:
-            raise
-        warn(f"{error}; going on without labels")
-        return None
+    else:
+        try:
+            rows, _, count = sample_rows(labelled, most, model.task)
+            column = find_task(model.task)([row.label for row in rows])
+            return rows, column.index(model.labels, args.data), count
+        except LimelightError as error:
+            if args.label:
+                raise
+            fault = error  # the column was guessed: it may not be that of the labels
+    rows, _, count = sample_rows(table_rows(args, model, need_label=False), most, model.task)
+    if fault is not None:
+        warn(f"{fault}; going on without labels")
+    return rows, None, count

@@ -7,17 +7,19 @@ for among the few words that decided most and their neighbours, and between a ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..reading.answers import answers_of
 from ..reading.pieces import Pieces, split_pieces
 from ..reading.questions import class_values
 from ..reading.reading import AnyReading, JointWords, PairReading
 from ..reading.row_names import FUNCTION_WORDS, is_function_word
 from ..runtime.model import Model
+from ..text.labels import Label
 from .variants import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
@@ -54,16 +56,18 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
     for side, text, some, keys, fall in zip(reading.sides, texts, pairs, sets, falls, strict=True):
         by_words = dict(zip(keys, fall.tolist(), strict=True))
         found = [_joint(text, len(side.offsets), pair, by_words) for pair in some]
-        sides.append(replace(side, joint=_strongest(found, _least(reading))))
+        least = _least(side.task, side.labels) if side.versus is None else MIN_JOINT
+        sides.append(replace(side, joint=_strongest(found, least)))
     return PairReading(*sides) if len(sides) == 2 else sides[0]
 
 
-def page_rules() -> dict[str, Any]:
+def page_rules(task: str, labels: Sequence[Label]) -> dict[str, Any]:
     """The words and limits, for a page that looks for them itself (serve/page/joint.js)."""
+    least = None if answers_of(task).is_number else _least(task, labels)
     return {
-        "minJoint": MIN_JOINT, "minTimes": MIN_TIMES, "maxJoint": MAX_JOINT, "maxWords": MAX_WORDS_IN_PAGE,
-        "strongest": _STRONGEST, "negations": _NEGATIONS, "after": _AFTER, "negating": sorted(_NEGATING),
-        "small": sorted(FUNCTION_WORDS),
+        "minJoint": MIN_JOINT, "minAnswer": least, "minTimes": MIN_TIMES, "maxJoint": MAX_JOINT,
+        "maxWords": MAX_WORDS_IN_PAGE, "strongest": _STRONGEST, "negations": _NEGATIONS, "after": _AFTER,
+        "negating": sorted(_NEGATING), "small": sorted(FUNCTION_WORDS),
     }  # fmt: skip
 
 
@@ -112,11 +116,10 @@ def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     return np.asarray(P @ np.array(class_values(side.labels)) if side.task == "ordinal" else P[:, k])
 
 
-def _least(reading: AnyReading) -> float:
-    side = reading.sides[0]
-    if side.task != "ordinal" or side.versus is not None:
+def _least(task: str, labels: Sequence[Label]) -> float:
+    if task != "ordinal":
         return MIN_JOINT
-    values = class_values(side.labels)
+    values = class_values(labels)
     return MIN_JOINT * (max(values) - min(values)) / 2
 
 

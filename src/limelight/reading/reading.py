@@ -88,6 +88,8 @@ class _Predicted(Shown):
     @property
     def target(self) -> int:
         """The number of the class that `decided` is about."""
+        if self.sides[0].about is not None:
+            return self.sides[0].about
         return self._answers().explained(self.sides[0].probabilities, self.sides[0].thresholds)[0]
 
     @property
@@ -186,6 +188,7 @@ class Reading(_Predicted):
     in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
     rated: Mapping[str, RatedWords] = field(default_factory=dict)  # by aspect: what ratings have taught
+    about: int | None = None  # of several labels, the one that `decided` was asked for
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""

@@ -291,14 +291,16 @@ class Model(Embedder):
         *,
         without_rows: Sequence[int] = (),
         against: Label | None = None,
+        label: Label | None = None,
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
         `without_rows` are rows of M, counted from 0, that the classifier gets as zeros. With `against`, what
-        decided is what speaks for the predicted class rather than this one, unless this one is predicted.
+        decided is what speaks for the predicted class rather than this one, unless this one is predicted. Of
+        several labels, it is about the surest, or about `label`.
         """
         texts2 = None if text2 is None else [text2]
-        how: dict[str, Any] = {"without_rows": without_rows, "against": against}
+        how: dict[str, Any] = {"without_rows": without_rows, "against": against, "label": label}
         found: Any = next(self._stream([text], texts2, False, scored=SCORED, **how))
         return found  # type: ignore[no-any-return]
 
@@ -309,9 +311,10 @@ class Model(Embedder):
         *,
         without_rows: Sequence[int] = (),
         against: Label | None = None,
+        label: Label | None = None,
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        found = self.read_stream(texts, texts2, without_rows=without_rows, against=against)
+        found = self.read_stream(texts, texts2, without_rows=without_rows, against=against, label=label)
         return list(found)  # type: ignore[return-value]
 
     def read_stream(
@@ -322,16 +325,17 @@ class Model(Embedder):
         progress: bool = False,
         without_rows: Sequence[int] = (),
         against: Label | None = None,
+        label: Label | None = None,
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
-        return self._stream(texts, texts2, progress, without_rows, against)
+        return self._stream(texts, texts2, progress, without_rows, against, label)
 
     def _stream(
         self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, without_rows: Sequence[int],
-        against: Label | None, scored: int = 0,
+        against: Label | None, label: Label | None, scored: int = 0,
     ) -> Iterator[Any]:  # fmt: skip
         self._check_kind(texts2)
-        off, other = self._rows_off(without_rows), self._other_class(against)
+        off, other = self._rows_off(without_rows), self._asked_class(against, label)
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
@@ -343,13 +347,17 @@ class Model(Embedder):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
         return off
 
-    def _other_class(self, label: Label | None) -> int | None:
-        if label is None:
-            return None
-        if not answers_of(self.task).is_class:
+    def _asked_class(self, against: Label | None, label: Label | None) -> int | None:
+        """The number of the class to ask against or, of several labels, of the one to ask about."""
+        answers = answers_of(self.task)
+        if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise LimelightError(message, code="model-task")
-        return find_class(self.labels, label)
+        if label is not None and not answers.has_several:
+            message = f"only one of several labels can be asked about; this model's task is {self.task}"
+            raise LimelightError(message, code="model-task")
+        asked = label if against is None else against
+        return None if asked is None else find_class(self.labels, asked)
 
     def _read_all(
         self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], other: int | None,
@@ -368,7 +376,8 @@ class Model(Embedder):
     ) -> Iterator[tuple[Reading, ...]]:
         """The readings of some texts or pairs, one for each side, without the rows in `off`.
 
-        Each can be asked against the class `other`, or else against its `most` probable ones.
+        Each can be asked against the class `other`, or else against its `most` probable ones; of several
+        labels, what decided is about `other`.
         """
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
@@ -377,23 +386,24 @@ class Model(Embedder):
         for m in M:
             m[:, off] = 0
         Z = self._runner.logits(*M)
-        P = activate(self.task, Z)
-        shown = [answers_of(self.task).explained(row, self.thresholds) for row in P]
+        P, answers = activate(self.task, Z), answers_of(self.task)
+        about = other if answers.has_several else None
+        shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided_pairs if self.pair else self._decided
         found = decide(sides, M, Z.astype(float), shown, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
-                self._reading(side[k], m[k], P[k], classes, *weights)
+                self._reading(side[k], m[k], P[k], classes, about, *weights)
                 for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
     def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
         """The classes that the reading can be asked about, the predicted one first."""
+        if not answers_of(self.task).is_class or (not most and other is None):
+            return []
         if other is not None:
             return [*dict.fromkeys([*shown, other])]
-        if not most or not answers_of(self.task).is_class:
-            return []
         return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][:most]
 
     def _decided(
@@ -457,7 +467,7 @@ class Model(Embedder):
             ]  # fmt: skip
 
     def _reading(
-        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int],
+        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], about: int | None,
         decided: list[np.ndarray], rows: np.ndarray, biases: list[float], scores: Scores | None,
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
@@ -472,7 +482,7 @@ class Model(Embedder):
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
-            support=support, in_mean=in_mean, aspect_list=self.aspects,
+            support=support, in_mean=in_mean, aspect_list=self.aspects, about=about,
             rated=rate_words(self.aspects, text, recipe),
         )  # fmt: skip
 

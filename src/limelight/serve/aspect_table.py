@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..reading.answers import answers_of
 from ..reading.aspect_sum import AspectSum
 from ..reading.questions import are_numbers
 from ..runtime.model import Model
@@ -18,7 +19,7 @@ class ExploredAspects:
     is empty."""
 
     names: tuple[str, ...]
-    unit: str  # of the effects: "stars" or "points"
+    unit: str  # of the effects: "stars", "points" or, of a number's own, "number"
     sums: np.ndarray  # (rows, 2): the bias, and the rest
     effects: np.ndarray  # (rows, aspects)
     clause_effects: np.ndarray  # (rows, aspects): of the clause alone
@@ -50,4 +51,5 @@ def collect_aspects(model: Model, rows: int) -> ExploredAspects:
     effects, clause_effects = np.zeros((2, rows, len(names)), np.float32)
     spans = np.zeros((rows, len(names), 2), np.int32)
     unit = "stars" if are_numbers(model.labels) else "points"
+    unit = "number" if answers_of(model.task).is_number else unit
     return ExploredAspects(names, unit, np.zeros((rows, 2), np.float32), effects, clause_effects, spans)

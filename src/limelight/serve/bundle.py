@@ -12,7 +12,9 @@ from importlib.resources import files
 from typing import Any
 
 from ..reading import captions
+from ..reading.answers import answers_of
 from ..reading.html import render_style, templates
+from ..reading.questions import class_values
 from ..runtime.decided import attribution_method
 from ..runtime.model import Model
 from .packed_arrays import to_text
@@ -50,15 +52,18 @@ def render_page(
 
 def name_of(model: Model) -> str:
     """What the page is called."""
-    kind = "A classifier of pairs of texts" if model.pair else "A classifier of texts"
-    return str(model.facts.get("name") or kind)
+    kind = "Numbers" if answers_of(model.task).is_number else "A classifier"
+    return str(model.facts.get("name") or f"{kind} of {'pairs of ' if model.pair else ''}texts")
 
 
 def about_model(model: Model) -> dict[str, Any]:
     """What the page says, as plain values."""
     return {
         "name": name_of(model),
+        "task": model.task,
         "labels": list(map(str, model.labels)),
+        "values": class_values(model.labels),
+        "thresholds": None if model.thresholds is None else model.thresholds.tolist(),
         "pair": model.pair,
         "rows": model.embedding_shape[0],
         "rowNames": model.row_names,
@@ -67,7 +72,7 @@ def about_model(model: Model) -> dict[str, Any]:
         "examples": PAIRS if model.pair else TEXTS,
         "dotted": "are not in the model's vocabulary: all of them are read as the same unknown word.",
         "notes": [
-            captions.METHODS[attribution_method(model.recipe.model, model.pair)],
+            captions.method(attribution_method(model.recipe.model, model.pair), model.task),
             model.trust or captions.NOT_MEASURED,
         ],
     }

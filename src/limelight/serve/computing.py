@@ -46,15 +46,16 @@ def readings(
     items: list[Item],
     without_rows: Sequence[int] = (),
     against: Any = None,
+    label: Any = None,
     joint: bool = False,
 ) -> Sequence[AnyReading]:
     """A Reading of each text, or a PairReading; with `joint`, with the words that are read together."""
     if isinstance(model, Reader):
-        if without_rows or against is not None or joint:
-            fault = "without_rows, against and joint are for classifiers; this model is a reader"
+        if without_rows or against is not None or label is not None or joint:
+            fault = "without_rows, against, label and joint are for classifiers; this model is a reader"
             raise LimelightError(fault, code="option-conflict")
         return [model.read(text) for (text,) in items]
-    found = model.read_many(*columns(items), without_rows=without_rows, against=against)
+    found = model.read_many(*columns(items), without_rows=without_rows, against=against, label=label)
     return [joint_words(model, each) for each in found] if joint else found
 
 

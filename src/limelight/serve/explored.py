@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.answers import answers_of
+from ..reading.questions import Mean, class_values, question
 from ..runtime.batches import chunks
 from ..runtime.model import READ_AT_ONCE, Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
+from ..text.tasks import find_task
 from .aspect_table import ExploredAspects, collect_aspects
 from .computing import Item, columns
 from .packed_arrays import pack_arrays
@@ -57,25 +61,31 @@ class ExploredData:
     name: str
     items: list[Item]
     labels: list[str]  # of all models
-    truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`
-    predicted: np.ndarray  # (models, rows) int32
-    confidence: np.ndarray  # (models, rows)
+    truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`; else as `predicted`
+    predicted: np.ndarray  # (models, rows) int32; of several labels (models, rows, labels) uint8; or numbers
+    confidence: np.ndarray | None  # (models, rows), of several labels (models, rows, labels); numbers: none
     places: np.ndarray  # (rows, 2): on the map, as the first model reads them
     directions: np.ndarray  # (2u, directions): of the short vectors
     vectors: np.ndarray  # (rows, directions): of length 1
     of_rows: int  # that the data has; some may have been left out
     aspects: ExploredAspects | None = None  # of the first model, if it has any
+    task: str = "classification"
+    means: np.ndarray | None = None  # (models, rows): of ordered classes
+    values: list[float] | None = None  # (labels,): what ordered classes count as
 
     def pack(self, in_page: bool = False) -> bytes:
         """For the page: a header and typed arrays; the texts and short vectors, too, if it has no server."""
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
-            "aspects": self.aspects.about() if self.aspects else None,
+            "aspects": self.aspects.about() if self.aspects else None, "task": self.task,
+            "values": self.values,
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
-        for k, (predicted, confidence) in enumerate(zip(self.predicted, self.confidence, strict=True)):
-            arrays |= {f"predicted{k}": predicted, f"confidence{k}": confidence.astype(np.float32)}
+        arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
+        for name, found in (("confidence", self.confidence), ("mean", self.means)):
+            if found is not None:
+                arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(found)}
         if self.truth is not None:
             arrays["truth"] = self.truth
         if self.aspects is not None:
@@ -95,7 +105,7 @@ def explore_data(
     models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
     name: str = "data", of_rows: int | None = None, progress: bool = False,
 ) -> ExploredData:  # fmt: skip
-    """Read every text once with each model; `truth` has the true classes' indices in the first one's labels.
+    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels.
 
     >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
     """
@@ -105,27 +115,59 @@ def explore_data(
     if any(other.pair != first.pair for other in others):
         fault = "one model reads pairs of texts and the other single texts; give two of a kind"
         raise LimelightError(fault, code="model-kind")
+    if any(other.task != first.task for other in others):
+        raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
     flat, directions = _fit(first, _spread(items))
     aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
     P = [np.concatenate([part[0] for part in parts])]
     P += [other.predict_proba(*columns(items), progress=progress) for other in others]
-    labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
-    numbers = [np.array([labels.index(str(label)) for label in model.labels], np.int32) for model in models]
     return ExploredData(
         name=name,
         items=list(items),
-        labels=labels,
-        truth=None if truth is None else numbers[0][truth],
-        predicted=np.stack([n[p.argmax(axis=1)] for n, p in zip(numbers, P, strict=True)]),
-        confidence=np.stack([p.max(axis=1) for p in P]),
         places=np.concatenate([part[1] for part in parts]),
         directions=directions,
         vectors=np.concatenate([part[2] for part in parts]),
         of_rows=len(items) if of_rows is None else of_rows,
         aspects=aspects,
+        task=first.task,
+        **_predictions(models, P, truth),
     )
+
+
+def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:
+    """What the models predict, and the truth, by the labels of all models; P has the outputs of each."""
+    first, answers = models[0], answers_of(models[0].task)
+    values = {
+        str(x): value for m in models for x, value in zip(m.labels, class_values(m.labels), strict=True)
+    }
+    is_ordered = isinstance(question(first.task, 0, first.labels), Mean)
+    labels = sorted(values, key=values.__getitem__) if is_ordered else list(values)
+    places = [np.array([labels.index(str(x)) for x in model.labels], np.int32) for model in models]
+    decided = [model.decide(p) for model, p in zip(models, P, strict=True)]
+
+    def by_all_labels(found: np.ndarray, own: np.ndarray) -> np.ndarray:
+        if answers.is_number:
+            return found.astype(np.float32)
+        if answers.is_class:
+            return np.asarray(own[found])
+        placed = np.zeros((len(found), len(labels)), np.uint8 if found.dtype == bool else found.dtype)
+        placed[:, own] = found
+        return placed
+
+    confidence = means = None
+    if answers.has_several:
+        confidence = np.stack(list(map(by_all_labels, P, places)))
+    elif answers.is_class:
+        confidence = np.stack([p[np.arange(len(p)), k] for p, k in zip(P, decided, strict=True)])
+    if is_ordered:
+        means = np.stack([p @ class_values(m.labels) for m, p in zip(models, P, strict=True)])
+    return {
+        "labels": labels, "truth": None if truth is None else by_all_labels(truth, places[0]),
+        "predicted": np.stack(list(map(by_all_labels, decided, places))), "confidence": confidence,
+        "means": means, "values": [values[label] for label in labels] if is_ordered else None,
+    }  # fmt: skip
 
 
 def shorten(X: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -139,9 +181,10 @@ def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, np.ndarray]:
     Plain principal components are about topics, and mix the classes (docs/log/2026-11-16-explorer.md).
     """
     parts = list(_read(model, items, progress=False))
-    predicted, X = np.concatenate([P for P, _ in parts]).argmax(axis=1), np.concatenate([X for _, X in parts])
+    P, X = (np.concatenate(each) for each in zip(*parts, strict=True))
+    groups = find_task(model.task).strata(model.decide(P))  # of numbers, their tenths
     plane = Plane.fit(X)
-    means = np.stack([X[predicted == k].mean(axis=0) for k in np.unique(predicted)])
+    means = np.stack([X[groups == k].mean(axis=0) for k in np.unique(groups)])
     both = np.concatenate([Plane.fit(means).basis, plane.basis], axis=1)[:, :2]  # two classes differ in one
     basis, signs = np.linalg.qr(both)
     flat = np.zeros((X.shape[1], 2), np.float32)

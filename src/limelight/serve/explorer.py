@@ -57,9 +57,9 @@ class Explorer:
         return self.posts.route(path, lambda _, body: self._workers.run(answer, body))
 
     def shown(self) -> dict[str, Model]:
-        """The models that the page shows: classifiers into one class. Others are served without it."""
+        """The models that the page shows: all but readers, which answer nothing."""
         models = [(name, self.models.find(name)[1].model) for name in self.models.names]
-        return {name: x for name, x in models if isinstance(x, Model) and x.task == "classification"}
+        return {name: model for name, model in models if isinstance(model, Model)}
 
     # ------------------------------------------------------------ GET
 
@@ -69,7 +69,7 @@ class Explorer:
         return HTMLResponse(_page(), headers={"content-security-policy": allowed})
 
     async def about(self, request: Request) -> Response:
-        """The classifiers, and what else there is."""
+        """The models, and what else there is."""
         models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
         for about in models:
             about["notes"].append(RUNS_ON_SERVER)

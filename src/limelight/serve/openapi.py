@@ -34,8 +34,9 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
     ),
     "/explain": (
         "The words with their offsets, how much each supports the prediction, and what each row attends to; "
-        "with against, a label, how much it supports the prediction rather than this one; with joint, for "
-        "one text, the words that are read together; without_rows leaves out rows of M, counted from 0. "
+        "with against, a label, how much it supports the prediction rather than this one; with label, how "
+        "much it supports this one of several; with joint, for one text, words that are read together; "
+        "without_rows leaves out rows of M, counted from 0. "
         "Of a model with aspects, also what the text says about them.",
         {"inputs": TEXT, "against": "good", "joint": True, "without_rows": []},
         {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4], "bias": 0.2},

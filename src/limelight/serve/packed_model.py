@@ -35,13 +35,9 @@ def pack_model(
 
     The words are in the order of the vocabulary, the most frequent in the training data first.
     """
-    encoder, fault = model.recipe.model.encoder, ""
+    encoder = model.recipe.model.encoder
     if encoder != "bilstm":
         fault = f"a page cannot run the encoder {encoder!r}; take a model with an LSTM"
-    elif model.task != "classification":
-        fault = f"a page runs classifiers into one class; the task of this model is {model.task!r}: "
-        fault += "draw single texts with limelight explain"
-    if fault:
         raise LimelightError(fault, code="model-task")
     if model.tokenizer.forbidden:
         fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
@@ -139,4 +135,5 @@ def _about(model: Model, kept: int) -> dict[str, Any]:
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
     lost = max(kept, MAX_WORDS_READ) < known  # unknown to the page, but not to the model
     notes = [*about["notes"], note, RUNS_IN_PAGE]
-    return {**about, "lostWords": lost, "dotted": dotted, "notes": notes, "joint": page_rules()}
+    joint = page_rules(model.task, model.labels)
+    return {**about, "lostWords": lost, "dotted": dotted, "notes": notes, "joint": joint}

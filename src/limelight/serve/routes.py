@@ -132,14 +132,15 @@ class Routes:
         _, batcher = self.models.find(body.get("model"))
         pair = isinstance(batcher.model, Model) and batcher.model.pair
         items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
-        off, against = numbers(body, "without_rows"), body.get("against")
-        if not isinstance(against, str | int | float | None):
-            raise RequestError(422, "against must be a label")
+        off, against, label = numbers(body, "without_rows"), body.get("against"), body.get("label")
+        if not all(isinstance(each, str | int | float | None) for each in (against, label)):
+            raise RequestError(422, "against and label must be labels")
         joint = flag(body, "joint")
         if joint and (off or not one):
             raise RequestError(422, "joint is for one text, and not for without_rows")
-        asked = off or against is not None or joint
-        compute = partial(readings, without_rows=off, against=against, joint=joint) if asked else readings
+        how: dict[str, Any] = {"without_rows": off, "against": against, "label": label, "joint": joint}
+        asked = off or against is not None or label is not None or joint
+        compute = partial(readings, **how) if asked else readings
         found = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 

@@ -1,6 +1,6 @@
 // The aspects over the texts: how often each is mentioned and what it does; the clauses of one, best and worst first.
 
-import { shownEffects } from "./aspects.js"
+import { shownEffects, UNITS } from "./aspects.js"
 import { colour, element, largestOf, number, percent } from "./dom.js"
 import { places } from "./edits.js"
 import { drawBar } from "./text_aspects.js"
@@ -9,7 +9,7 @@ const CLAUSES = 5, MORE = 20 // shown at first; with each click
 
 /** What an aspect can be said to be, as a filter. */
 export function saysOptions({ unit }) {
-  const [up, down] = unit === "stars" ? ["praised", "blamed"] : ["for the answer", "against the answer"]
+  const [up, down] = UNITS[unit].says
   return [["", "mentioned"], ["praised", up], ["blamed", down], ["not", "not mentioned"]]
 }
 
@@ -19,7 +19,7 @@ export function drawAspects({ aspects, rows: count }, summary, filter, choose) {
   const button = (text, k, says, label) => element("button", { type: "button", "aria-pressed": String(filter.aspect === k && filter.says === says), "aria-label": label,
     onclick: () => (filter.aspect === k && filter.says === says ? choose(-1, "") : choose(k, says)) }, text)
   return element("div", { class: "scroll" }, element("table", { class: "classes by-aspect" },
-    element("caption", {}, `Mean effects are in ${aspects.unit}. Click an aspect to see its clauses, best and worst first.`),
+    element("caption", {}, `Mean effects are ${UNITS[aspects.unit].are}. Click an aspect to see its clauses, best and worst first.`),
     element("thead", {}, element("tr", {}, ["aspect", "texts", "mean effect", up, down].map(name => element("th", { scope: "col" }, name)))),
     element("tbody", {}, summary.map(({ mentioned, mean, praised, blamed }, k) => element("tr", {},
       element("th", { scope: "row" }, button(element("bdi", {}, aspects.names[k]), k, "")), element("td", { title: percent(mentioned / Math.max(count, 1)) }, number(mentioned)),
@@ -41,7 +41,7 @@ export class ClauseLists {
     const effect = row => this.table.aspects.clauseEffect(row, aspect), order = [...rows].sort((a, b) => effect(b) - effect(a) || a - b)
     const best = order.filter(row => effect(row) > 0), worst = order.filter(row => effect(row) < 0).reverse()
     const top = largestOf([best, worst].filter(some => some.length).map(([row]) => effect(row)))
-    const [up, down] = this.table.aspects.unit === "stars" ? ["Raise the stars most", "Lower the stars most"] : ["Most for the answer", "Most against it"]
+    const [up, down] = UNITS[this.table.aspects.unit].clauses
     this.root.replaceChildren(this.list(up, best, top), this.list(down, worst, top))
     if (Math.max(best.length, worst.length) > this.shown) this.root.append(element("button", { type: "button", class: "rest", onclick: () => this.more() }, "Show more clauses"))
   }

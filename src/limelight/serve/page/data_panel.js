@@ -1,25 +1,29 @@
-// The data: ways in (confusion, classes, calibration, map), filters, and the list of texts.
+// The data: ways in (confusion, classes, calibration, numbers, map), filters, and the list of texts.
 
 import { parseAddress } from "./address.js"
-import { shownEffects } from "./aspects.js"
+import { shownEffects, UNITS } from "./aspects.js"
 import { ClauseLists, drawAspects, saysOptions } from "./aspects_view.js"
 import { drawCalibration } from "./calibration_view.js"
 import { drawClasses } from "./classes_view.js"
 import { drawConfusion } from "./confusion_view.js"
-import { ALL, isByAspect } from "./data_table.js"
+import { ALL } from "./data_table.js"
 import { choice, element, number, percent } from "./dom.js"
 import { filterFromAddress, filterToAddress } from "./filter_address.js"
 import { MapView } from "./map_view.js"
+import { ScatterView } from "./scatter_view.js"
 import { VirtualList } from "./virtual_list.js"
 
 const PAUSE = 150 // ms without a key
-const FIGURES = { confusion: "Confusion", classes: "Classes", calibration: "Calibration", map: "Map", aspects: "Aspects" }
+const MAPS = ["map", "scatter"] // which are drawn once and then repainted
+const FIGURES = { confusion: "Confusion", scatter: "Predicted and true", classes: "Classes", calibration: "Calibration", map: "Map", aspects: "Aspects" }
 
 export class DataPanel {
   constructor(table, root, explorer) {
     Object.assign(this, { table, root, explorer, filter: { ...ALL }, row: -1, complain: error => explorer.complain(error.message) })
     this.map = new MapView(table, { brush: box => this.change({ box }), open: row => this.open(row) })
-    this.figures = Object.keys(FIGURES).filter(name => (name !== "confusion" || table.truth) && (name !== "aspects" || table.aspects))
+    const given = { confusion: table.truth, scatter: table.truth, aspects: table.aspects }
+    this.figures = table.task.figures.filter(name => !(name in given) || given[name])
+    if (this.figures.includes("scatter")) this.scatter = new ScatterView(table, { brush: area => this.change({ area }), open: row => this.open(row) })
     this.figure = this.figures[0]
     this.clauses = table.aspects && new ClauseLists(table, row => this.open(row), this.complain)
     this.list = new VirtualList("Texts; arrow keys move, Enter goes to the words", {
@@ -32,7 +36,7 @@ export class DataPanel {
     const { table, root } = this
     const shown = `${table.rows < table.ofRows ? `${number(table.rows)} of ` : ""}${number(table.ofRows)} texts`
     this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "Ways into the data" }, this.figures.map(name => element("button",
-      { type: "button", "data-figure": name, onclick: () => this.choose(name) }, FIGURES[name])))
+      { type: "button", "data-figure": name, onclick: () => this.choose(name) }, name === "classes" && table.task.one === "label" ? "Labels" : FIGURES[name])))
     this.holder = element("div", { class: "figure" })
     this.count = element("p", { class: "small count", "aria-live": "polite" })
     this.search = element("input", { type: "search", placeholder: "words in the text", "aria-label": "Words in the text", maxlength: "200" })
@@ -58,11 +62,7 @@ export class DataPanel {
   accuracy() {
     const { table } = this
     if (!table.truth) return ""
-    const shares = table.predicted.map((_, of) => {
-      let right = 0
-      for (let k = 0; k < table.rows; k++) right += table.isRight(k, of)
-      return `${percent(right / table.rows, 2)} ${table.rows < table.ofRows ? "of these " : ""}right`
-    })
+    const shares = table.predicted.map((_, of) => table.task.score(table, of))
     return shares.length > 1 ? ` · ${shares.map((share, of) => `${this.nameOf(of)}: ${share}`).join(", ")}` : ` · ${shares[0]}`
   }
 
@@ -89,7 +89,7 @@ export class DataPanel {
 
   async change(changes, reveal = false) {
     const filter = this.filter = { ...this.filter, ...changes }
-    if (filter.aspect < 0) Object.assign(filter, { says: "", sort: isByAspect(filter.sort) ? "" : filter.sort })
+    this.table.fit(filter)
     if (filter.find !== this.looked) {
       const found = filter.find && await this.table.find(filter.find).catch(this.complain)
       if (filter !== this.filter || found === undefined) return
@@ -152,11 +152,11 @@ export class DataPanel {
     this.explorer.panes[0].focusWord(0, 0)
   }
 
-  /** The true class of the row that is open, while its texts are as they are in the data. */
+  /** What the data says of the row that is open, while its texts are as they are in the data. */
   truthOf(texts) {
     const { table, row } = this
     if (!table.truth || !this.isOwn(texts)) return undefined
-    return table.labels[table.truth[row]]
+    return table.task.truth(table, row)
   }
 
   /** The aspects of the row that is open, in the same way. */
@@ -171,23 +171,23 @@ export class DataPanel {
   // ------------------------------------------------------------ drawing
 
   drawItem(row) {
-    const { table } = this, texts = table.known.get(row)
-    const answers = table.predicted.map((predicted, of) => {
-      const isRight = table.truth && table.isRight(row, of)
-      return element("span", { class: table.truth ? (isRight ? "is-right" : "is-wrong") : "" }, table.truth && (isRight ? "✓ " : "✗ "),
-        element("bdi", {}, table.labels[predicted[row]]), ` ${percent(table.confidence[of][row], 0)}`)
+    const { table } = this, { task } = table, texts = table.known.get(row), isJudged = table.truth && !task.isNumber
+    const answers = table.predicted.map((_, of) => {
+      const isRight = isJudged && table.isRight(row, of)
+      return element("span", { class: isJudged ? (isRight ? "is-right" : "is-wrong") : "" }, isJudged && (isRight ? "✓ " : "✗ "),
+        task.ofRow(table, row, of).flatMap(([name, after], k) => [k ? ", " : "", element("bdi", {}, name), after]))
     })
-    const anyWrong = table.truth && table.predicted.some((_, of) => !table.isRight(row, of))
+    const anyWrong = table.truth && (task.isNumber || table.predicted.some((_, of) => !table.isRight(row, of)))
     return [element("span", { class: "text", dir: "auto" }, texts ? texts.join(" — ").slice(0, 300) : "…"),
       element("span", { class: "answers" }, answers.flatMap((answer, k) => (k ? [" · ", answer] : [answer])),
-        anyWrong && [" · true: ", element("bdi", {}, table.labels[table.truth[row]])], this.aspectOf(row))]
+        anyWrong && [" · true: ", element("bdi", {}, task.truth(table, row))], this.aspectOf(row))]
   }
 
   /** What a row says about the aspect chosen. */
   aspectOf(row) {
     const { table: { aspects }, filter: { aspect } } = this
     if (aspect < 0 || !aspects.says(row, aspect, "")) return false
-    return [" · ", element("bdi", {}, aspects.names[aspect]), ` ${shownEffects([aspects.effect(row, aspect)], aspects.unit)[0]} ${aspects.unit}`]
+    return [" · ", element("bdi", {}, aspects.names[aspect]), ` ${shownEffects([aspects.effect(row, aspect)], aspects.unit)[0]}${UNITS[aspects.unit].after}`]
   }
 
   drawFigure() {
@@ -196,43 +196,45 @@ export class DataPanel {
     const draw = {
       confusion: () => drawConfusion(table, table.confusion(table.mask(filter, found, ["truth", "predicted", "right"]), of), filter,
         (truth, predicted) => this.change({ truth, predicted, right: "" })),
-      classes: () => drawClasses(table, table.confusion(table.mask(filter, found, ["truth", "predicted"]), of), table.truth ? filter.truth : filter.predicted,
+      classes: () => drawClasses(table, table.counts(table.mask(filter, found, ["truth", "predicted"]), of), table.truth ? filter.truth : filter.predicted,
         k => this.change(table.truth ? { truth: k } : { predicted: k })),
       calibration: () => drawCalibration(table, table.calibration(table.mask(filter, found, ["from", "to"]), of), filter,
         (from, to) => this.change({ from, to })),
+      scatter: () => this.scatter.root,
       map: () => this.map.root,
       aspects: () => drawAspects(table, table.aspectSummary(table.mask(filter, found, ["aspect", "says"])), filter, (aspect, says) => this.change({ aspect, says })),
     }[this.figure]
-    const focused = this.holder.contains(document.activeElement) && this.figure !== "map" ? placeOf(this.holder) : -1
+    const focused = this.holder.contains(document.activeElement) && !MAPS.includes(this.figure) ? placeOf(this.holder) : -1
     const made = draw()
     const withClauses = this.figure === "aspects" && filter.aspect >= 0 && filter.says !== "not"
     if (withClauses) this.clauses.show(this.rows, filter.aspect)
     if (this.holder.firstChild !== made) this.holder.replaceChildren(made, ...(withClauses ? [this.clauses.root] : []))
     if (this.figure === "map") this.map.show(table.mask(filter, found, ["box"]), filter)
+    if (this.figure === "scatter") this.scatter.show(table.mask(filter, found, ["area"]), { ...filter, box: filter.area })
     if (focused >= 0) this.holder.querySelectorAll("button")[focused]?.focus()
   }
 
   drawFilters() {
-    const { table, filter } = this, classes = [["-1", "any"], ...table.labels.map((label, k) => [k, label])]
+    const { table, filter } = this, { isNumber } = table.task, classes = [["-1", "any"], ...table.labels.map((label, k) => [k, label])]
     const active = this.choices.contains(document.activeElement) && document.activeElement.closest("label")?.firstElementChild.textContent
     const select = (label, name, options, number) => choice(label, options, filter[name], value => this.change({ [name]: number ? Number(value) : value }))
     this.choices.replaceChildren(...[
-      table.truth && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
-      table.truth && select("True", "truth", classes, true),
-      select("Predicted", "predicted", classes, true),
-      table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
+      table.truth && !isNumber && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
+      table.truth && !isNumber && select("True", "truth", classes, true),
+      !isNumber && select("Predicted", "predicted", classes, true),
+      table.models > 1 && !isNumber && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
         ...(table.truth ? [["first", `only ${this.nameOf(0)} is right`], ["second", `only ${this.nameOf(1)} is right`]] : [])]),
       table.models > 1 && select("Predictions of", "of", [0, 1].map(of => [of, this.nameOf(of)]), true),
       table.aspects && select("Aspect", "aspect", [["-1", "any"], ...table.aspects.names.map((name, k) => [k, name])], true),
       filter.aspect >= 0 && select("It is", "says", saysOptions(table.aspects)),
-      select("Order", "sort", [["", "as in the data"], ["least", "least certain first"], ["most", "most certain first"], ...(filter.aspect >= 0
-        ? [["worst", `${table.aspects.names[filter.aspect]}: lowest first`], ["best", `${table.aspects.names[filter.aspect]}: highest first`]] : [])]),
+      select("Order", "sort", [["", "as in the data"], ...Object.entries(table.orders(filter)).map(([name, [text]]) => [name, text])]),
     ].filter(Boolean))
     if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
     const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)
     const isFiltered = Object.keys(ALL).some(name => !["sort", "of"].includes(name) && filter[name] !== ALL[name])
     this.count.replaceChildren(...[`${number(this.rows.length)} of ${number(table.rows)} texts`,
       (filter.from > 0 || filter.to < 1) && chip(`confidence ${percent(filter.from, 0)} to ${percent(filter.to, 0)}`, { from: 0, to: 1 }),
+      filter.area && chip("in the rectangle of numbers", { area: null }),
       filter.box && chip("in the rectangle of the map", { box: null }),
       isFiltered && element("button", { type: "button", "data-part": "clear", onclick: () => this.change({ ...ALL, sort: filter.sort, of: filter.of }) }, "Clear filters")].filter(Boolean))
   }

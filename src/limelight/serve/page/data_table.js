@@ -1,19 +1,22 @@
 // Rows of data with what one or two models predict for them, in typed arrays: filters and counts take milliseconds.
 
 import { places } from "./edits.js"
+import { taskOf } from "./tasks.js"
 
 export const BINS = 10 // of confidence
-export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, from: 0, to: 1, find: "", differ: "", box: null, aspect: -1, says: "", sort: "" })
+export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, from: 0, to: 1, find: "", differ: "", box: null, area: null, aspect: -1, says: "", sort: "" })
 const AT_ONCE = 200 // texts of a request
 
 export class Table {
   /** `fetchTexts(rows)` and `find(words)`, the rows that have them, are promises. */
-  constructor({ name, rows, ofRows, labels, models, aspects, arrays }, fetchTexts, find) {
-    Object.assign(this, { name, rows, ofRows, labels, models, fetchTexts, find })
-    const each = kind => Array.from({ length: models }, (_, k) => arrays[`${kind}${k}`].values)
-    this.predicted = each("predicted")
-    this.confidence = each("confidence")
-    this.truth = arrays.truth?.values
+  constructor({ name, rows, ofRows, task, labels, values, models, aspects, arrays }, fetchTexts, find) {
+    Object.assign(this, { name, rows, ofRows, labels, values, models, fetchTexts, find, task: taskOf({ task }) })
+    const each = kind => Array.from({ length: models }, (_, k) => arrays[`${kind}${k}`]?.values), column = values => this.task.column(values, labels.length)
+    this.predicted = each("predicted").map(column)
+    this.confidence = each("confidence") // of the predicted class, or of each label
+    this.means = each("mean") // of ordered classes
+    this.truth = arrays.truth && column(arrays.truth.values)
+    this.range = this.task.isNumber ? limitsOf([...this.predicted, ...(this.truth ? [this.truth] : [])]) : undefined
     this.places = arrays.places.values // x, y, x, y, ...
     this.aspects = aspects ? new AspectTable(aspects, arrays) : undefined
     this.known = new Map() // texts of rows that were asked for
@@ -39,25 +42,28 @@ export class Table {
     return rows.map(row => this.known.get(row))
   }
 
-  isRight(row, of) {
-    return this.truth[row] === this.predicted[of][row]
+  /** Of several labels, of one of them if that is given. */
+  isRight(row, of, label = -1) {
+    return this.task.isRight(this, row, of, label)
   }
 
   /** 1 for each row that passes; `found`: 1 for each row with the words looked for; filters in `without` do not count. */
   mask(filter, found, without = []) {
     const f = { ...filter }
     for (const name of without) f[name] = ALL[name]
-    const { truth, places } = this, predicted = this.predicted[f.of], confidence = this.confidence[f.of]
+    const { truth, places } = this, predicted = this.predicted[f.of], confidence = this.confidence[f.of], label = labelOf(f)
+    const byConfidence = f.from > 0 || f.to < 1
     const out = new Uint8Array(this.rows)
     for (let k = 0; k < this.rows; k++) {
       if (found && !found[k]) continue
-      if (f.truth >= 0 && truth[k] !== f.truth) continue
-      if (f.predicted >= 0 && predicted[k] !== f.predicted) continue
-      if (f.right && (truth[k] === predicted[k]) !== (f.right === "right")) continue
-      if (confidence[k] > f.to || (f.from > 0 && confidence[k] <= f.from)) continue
+      if (f.truth >= 0 && !truth.has(k, f.truth)) continue
+      if (f.predicted >= 0 && !predicted.has(k, f.predicted)) continue
+      if (f.right && this.isRight(k, f.of, label) !== (f.right === "right")) continue
+      if (byConfidence && (confidence[k] > f.to || (f.from > 0 && confidence[k] <= f.from))) continue
       if (f.differ && !this.differs(k, f.differ)) continue
       if (f.aspect >= 0 && !this.aspects.says(k, f.aspect, f.says)) continue
-      if (f.box && !(places[2 * k] >= f.box[0] && places[2 * k + 1] >= f.box[1] && places[2 * k] <= f.box[2] && places[2 * k + 1] <= f.box[3])) continue
+      if (f.box && !isInside(f.box, places[2 * k], places[2 * k + 1])) continue
+      if (f.area && !isInside(f.area, truth.values[k], predicted.values[k])) continue
       out[k] = 1
     }
     return out
@@ -65,10 +71,10 @@ export class Table {
 
   differs(k, how) {
     const [first, second] = this.predicted
-    if (how === "differ") return first[k] !== second[k]
-    if (how === "agree") return first[k] === second[k]
-    const [yes, no] = how === "first" ? [first, second] : [second, first]
-    return yes[k] === this.truth[k] && no[k] !== this.truth[k]
+    if (how === "differ") return !first.isSame(second, k)
+    if (how === "agree") return first.isSame(second, k)
+    const [yes, no] = how === "first" ? [0, 1] : [1, 0]
+    return this.isRight(k, yes) && !this.isRight(k, no)
   }
 
   /** The rows that pass, in the order asked for. */
@@ -76,10 +82,23 @@ export class Table {
     const mask = this.mask(filter, found), rows = new Int32Array(mask.reduce((sum, one) => sum + one, 0))
     let at = 0
     for (let k = 0; k < this.rows; k++) if (mask[k]) rows[at++] = k
-    if (!filter.sort) return rows
-    const confidence = this.confidence[filter.of], sign = ["least", "worst"].includes(filter.sort) ? 1 : -1
-    const value = isByAspect(filter.sort) ? row => this.aspects.effect(row, filter.aspect) : row => confidence[row]
-    return rows.sort((a, b) => sign * (value(a) - value(b)) || a - b)
+    const [, sign, value] = this.orders(filter)[filter.sort] ?? []
+    return sign ? rows.sort((a, b) => sign * (value(a) - value(b)) || a - b) : rows
+  }
+
+  /** Take back what needs an aspect or a label that a filter does not name. */
+  fit(filter) {
+    if (filter.aspect < 0) filter.says = ""
+    if (!(filter.sort in this.orders(filter))) filter.sort = ""
+    return filter
+  }
+
+  /** Ways to sort the rows: {key: [text, sign, value of a row]}. */
+  orders(filter) {
+    const { aspect } = filter, found = this.task.orders(this, filter.of, labelOf(filter))
+    if (aspect < 0) return found
+    const name = this.aspects.names[aspect], effect = row => this.aspects.effect(row, aspect)
+    return { ...found, worst: [`${name}: lowest first`, 1, effect], best: [`${name}: highest first`, -1, effect] }
   }
 
   /** For each aspect, over the rows of a mask: how many mention it, {mentioned, mean, praised, blamed}. */
@@ -98,11 +117,31 @@ export class Table {
     })
   }
 
-  /** counts[true][predicted]; without labels, counts[0][predicted]. */
+  /** counts[true][predicted]. */
   confusion(mask, of) {
-    const counts = Array.from({ length: this.truth ? this.labels.length : 1 }, () => new Int32Array(this.labels.length))
-    for (let k = 0; k < this.rows; k++) if (mask[k]) counts[this.truth ? this.truth[k] : 0][this.predicted[of][k]]++
+    const counts = this.labels.map(() => new Int32Array(this.labels.length)), truth = this.truth.values, predicted = this.predicted[of].values
+    for (let k = 0; k < this.rows; k++) if (mask[k]) counts[truth[k]][predicted[k]]++
     return counts
+  }
+
+  /** For each label {real, predicted, right}: how many rows have it, are given it, and both; of all rows without a mask. */
+  counts(mask, of) {
+    const counts = this.labels.map(() => ({ real: 0, predicted: 0, right: 0 })), predicted = this.predicted[of]
+    for (let row = 0; row < this.rows; row++) {
+      if (mask && !mask[row]) continue
+      for (const k of predicted.of(row)) counts[k].predicted++
+      for (const k of this.truth?.of(row) ?? []) {
+        counts[k].real++
+        counts[k].right += predicted.has(row, k)
+      }
+    }
+    return counts
+  }
+
+  /** By which rows are coloured, as MapView takes it. */
+  groups(kind, of) {
+    if (kind !== "right") return this.task.groups(this, kind, of)
+    return { values: Int32Array.from({ length: this.rows }, (_, k) => (this.isRight(k, of) ? 0 : 1)), names: ["right", "wrong"] }
   }
 
   /** For each bin of confidence {count, right, confidence}, the last two as sums. */
@@ -119,9 +158,25 @@ export class Table {
   }
 }
 
-/** Whether an order is that of an aspect's effect. */
-export function isByAspect(sort) {
-  return sort === "best" || sort === "worst"
+/** The label that filters name, by which several labels are judged and sorted; -1 if they name none. */
+function labelOf({ truth, predicted }) {
+  return truth >= 0 ? truth : predicted
+}
+
+function isInside([x0, y0, x1, y1], x, y) {
+  return x >= x0 && y >= y0 && x <= x1 && y <= y1
+}
+
+/** The lowest and the highest number of some columns. */
+function limitsOf(columns) {
+  let low = Infinity, high = -Infinity
+  for (const { values } of columns) {
+    for (const value of values) {
+      low = Math.min(low, value)
+      high = Math.max(high, value)
+    }
+  }
+  return [low, high]
 }
 
 /** What each row says about each aspect (serve/aspect_table.py). */

@@ -1,26 +1,10 @@
-// What decided: how much of the predicted class's probability rests on each word (runtime/decided.py and
-// reading/questions.py have the why).
+// What decided: how much of an answer, asked as questions.js has it, rests on each word (runtime/decided.py has the why).
 
-import { addTimes, largest, softmax, transposed } from "./network.js"
+import { addTimes, largest, transposed } from "./network.js"
 
 const LITTLE = 1e-3 // attention on all words but one
 const AT_ONCE = 64 // words left out: for each there is an M in memory
 const POINTS = 256 // on the way from the logits that no word gives, for each 60 that they are apart
-
-/**
- * What is asked, as a function of the logits: the probability of class k, among all or beside one `other` alone.
- * `slope` is its gradient.
- */
-export function question(k, other = null) {
-  const pair = z => 1 / (1 + Math.exp(z[other] - z[k]))
-  if (other === null) {
-    return {
-      value: z => softmax(Float64Array.from(z))[k],
-      slope: z => { const p = softmax(Float64Array.from(z)); return p.map((x, j) => p[k] * ((j === k) - x)) },
-    }
-  }
-  return { value: pair, slope: z => { const p = pair(z); return Float64Array.from(z, (_, j) => p * (1 - p) * ((j === k) - (j === other))) } }
-}
 
 /** What decided in a text: the weights of its words (n) and rows (r), from M without the rows in `off`, and the bias: what is asked, without a word. */
 export function decideText(network, units, asked, side, M, off) {

@@ -28,6 +28,11 @@ export function number(count) {
   return count.toLocaleString("en")
 }
 
+/** Four digits of a number, as the pictures have them. */
+export function short(value) {
+  return String(Number(value.toPrecision(4))).replace("-", "−")
+}
+
 /** +0.42 or −0.42 */
 export function withSign(value) {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`

@@ -6,6 +6,7 @@ import { choice, element, partsOf } from "./dom.js"
 import { NearView } from "./near_view.js"
 import { Pane } from "./pane.js"
 import { savePicture } from "./save.js"
+import { taskOf } from "./tasks.js"
 import { closeMenu } from "./word_menu.js"
 
 const PAUSE = 120 // ms without a key
@@ -39,7 +40,7 @@ export class Explorer {
   named(address) {
     const names = parseAddress(address).getAll("model").slice(0, 2)
     const found = names.map(name => this.models.find(model => model.about.id === name)).filter(Boolean)
-    return found.length && found.every(model => model.about.pair === found[0].about.pair) ? found : undefined
+    return found.length && found.every(model => isAlike(model, found[0])) ? found : undefined
   }
 
   get model() {
@@ -67,7 +68,7 @@ export class Explorer {
     const { parts, root } = this
     this.panes = models.map((model, k) => new Pane(model, {
       change: (side, word, other) => this.change(k, side, word, other), toggle: row => this.toggle(k, row),
-      ask: against => this.show({ ...this.wanted, against }),
+      ask: against => this.show({ ...this.wanted, against }), range: () => this.data?.table.range,
       showAspect: name => (this.data?.table.aspects?.names.includes(name) ? () => this.data.showAspect(name) : undefined),
     }, models[0].about.labels))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))
@@ -86,6 +87,7 @@ export class Explorer {
     parts.title.textContent = document.title = names.join(" and ")
     this.panes.forEach((pane, k) => { pane.parts.name.textContent = names[k] })
     parts.what.textContent = about.pair ? "two texts" : "a text"
+    parts.ask.textContent = taskOf(about).lead
     this.root.classList.toggle("pair", about.pair)
     this.areas[1].closest("label").hidden = !about.pair
     this.areas[0].closest("label").firstElementChild.textContent = about.pair ? "First text" : "Text"
@@ -99,7 +101,7 @@ export class Explorer {
 
   drawModels(two) {
     const { models, panes } = this, number = pane => models.indexOf(pane.model)
-    const others = models.map((model, k) => [k, model.about.title]).filter(([k]) => k !== number(panes[0]) && models[k].about.pair === this.model.about.pair)
+    const others = models.map((model, k) => [k, model.about.title]).filter(([k]) => k !== number(panes[0]) && isAlike(models[k], this.model))
     this.parts.models.replaceChildren(
       choice("Model", models.map((model, k) => [k, model.about.title]), number(panes[0]), k => this.exchange([models[k]])),
       choice("Compare with", [["", "no other"], ...others], two ? number(panes[1]) : "", k => this.exchange(k === "" ? [this.model] : [this.model, models[k]])))
@@ -193,6 +195,11 @@ export class Explorer {
     } catch { // a frame without an address of its own, as in a notebook
     }
   }
+}
+
+/** Whether two models can be shown side by side. */
+export function isAlike({ about: one }, { about: other }) {
+  return one.pair === other.pair && one.task === other.task
 }
 
 document.addEventListener("click", event => {

@@ -1,9 +1,11 @@
 // The filters of the data in the page's address; classes by name.
 
 import { parseAddress } from "./address.js"
-import { ALL, isByAspect } from "./data_table.js"
+import { ALL } from "./data_table.js"
 
-const CHOICES = { right: ["right", "wrong"], differ: ["differ", "agree", "first", "second"], sort: ["least", "most", "best", "worst"], says: ["praised", "blamed", "not"] }
+const CHOICES = { right: ["right", "wrong"], differ: ["differ", "agree", "first", "second"], sort: ["least", "most", "low", "high", "off", "best", "worst"], says: ["praised", "blamed", "not"] }
+
+const BOXES = ["box", "area"] // on the map, and of true and predicted numbers
 
 export function filterToAddress(filter, { labels, aspects }) {
   const parts = new URLSearchParams()
@@ -12,24 +14,29 @@ export function filterToAddress(filter, { labels, aspects }) {
   if (filter.aspect >= 0) parts.set("aspect", aspects.names[filter.aspect])
   if (filter.of) parts.set("of", filter.of)
   if (filter.from > 0 || filter.to < 1) parts.set("confidence", `${filter.from}-${filter.to}`)
-  if (filter.box) parts.set("box", filter.box.map(place => Number(place.toFixed(4))).join(","))
+  for (const name of BOXES) if (filter[name]) parts.set(name, filter[name].map(place => Number(place.toFixed(4))).join(","))
   return parts
 }
 
 /** Whatever does not fit the table is left out. */
-export function filterFromAddress(address, { labels, models, truth, aspects }) {
+export function filterFromAddress(address, table) {
+  const { labels, models, truth, aspects, task } = table
   const parts = parseAddress(address), filter = { ...ALL, find: parts.get("find") ?? "" }
   for (const [name, values] of Object.entries(CHOICES)) if (values.includes(parts.get(name))) filter[name] = parts.get(name)
   filter.truth = labels.indexOf(parts.get("true"))
   filter.predicted = labels.indexOf(parts.get("predicted"))
   filter.aspect = aspects?.names.indexOf(parts.get("aspect")) ?? -1
-  if (filter.aspect < 0) Object.assign(filter, { says: "", sort: isByAspect(filter.sort) ? "" : filter.sort })
   if (parts.get("of") === "1" && models > 1) filter.of = 1
   const [, from, to] = parts.get("confidence")?.match(/^([\d.]+)-([\d.]+)$/) ?? []
   if (from !== undefined) Object.assign(filter, { from: Number(from) || 0, to: Math.min(1, Number(to) || 1) })
-  const box = (parts.get("box") ?? "").split(",").map(Number)
-  if (box.length === 4 && box.every(Number.isFinite)) filter.box = box
+  for (const name of BOXES) {
+    const box = (parts.get(name) ?? "").split(",").map(Number)
+    if (box.length === 4 && box.every(Number.isFinite)) filter[name] = box
+  }
   if (!truth) Object.assign(filter, { right: "", truth: -1 })
+  if (!truth || !task.isNumber) filter.area = null
+  if (task.isNumber) Object.assign(filter, { right: "", truth: -1, predicted: -1, differ: "" })
+  if (!task.figures.includes("calibration")) Object.assign(filter, { from: 0, to: 1 })
   if (models < 2 || (!truth && ["first", "second"].includes(filter.differ))) filter.differ = ""
-  return filter
+  return table.fit(filter)
 }

@@ -18,7 +18,7 @@ export class LabelMap {
     this.rows = rows
     this.free = labels.map(label => label === null)
     const groups = Int32Array.from(labels, label => (label === null ? classes.length : classes.indexOf(label)))
-    const table = { rows: rows.length, places: Float32Array.from(places.flat()), predicted: [groups], labels: [...classes, "without a label"] }
+    const table = { rows: rows.length, places: Float32Array.from(places.flat()), groups: () => ({ values: groups, names: [...classes, "without a label"] }) }
     this.map = new MapView(table, { brush: box => this.brush(box), open: k => this.page.goTo(rows[k]), about: ABOUT })
     this.below = element("div", {})
     this.selected = []

@@ -3,7 +3,7 @@
 import { parseAddress } from "./address.js"
 import { Table } from "./data_table.js"
 import { element } from "./dom.js"
-import { Explorer } from "./explorer.js"
+import { Explorer, isAlike } from "./explorer.js"
 import { parseArrays, unzipped } from "./model_file.js"
 import { ask, keepToken } from "./server.js"
 import { ServedModel } from "./served_model.js"
@@ -17,7 +17,7 @@ async function begin() {
   try {
     keepToken()
     const about = await ask("/explorer/about")
-    if (!about.models.length) throw new Error("No model of this server is a classifier into one class; /docs lists what it can do.")
+    if (!about.models.length) throw new Error("This server has readers alone, which answer nothing; /docs lists what it can do.")
     const models = about.models.map(each => new ServedModel(each))
     const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
     const near = about.near === null ? undefined : { where: about.near, hasWords: true, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
@@ -29,5 +29,5 @@ async function begin() {
 
 /** Two of a kind stand side by side. */
 function shownAtFirst(models) {
-  return models.length === 2 && models[0].about.pair === models[1].about.pair ? 2 : 1
+  return models.length === 2 && isAlike(...models) ? 2 : 1
 }

@@ -1,13 +1,15 @@
 // A model that runs in the page. A page uses any model by what is here: `about`, `read` and `nearest`.
 
-import { decidePair, decideText, dot, question, withZeros } from "./decided.js"
+import { decidePair, decideText, dot, withZeros } from "./decided.js"
 import { findJoint } from "./joint.js"
-import { Network, softmax } from "./network.js"
+import { Network } from "./network.js"
+import { activate, question } from "./questions.js"
+import { taskOf } from "./tasks.js"
 import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
 export class LocalModel {
   constructor(file) {
-    this.about = { ...file.about, title: file.about.name } // labels, pair, rowNames, captions, ...
+    this.about = { ...file.about, title: file.about.name } // task, labels, pair, rowNames, captions, ...
     this.recipe = file.recipe
     this.tokenizer = new Tokenizer(file.tokenizer)
     this.network = new Network(file.recipe, file.tensors, file.vector)
@@ -17,23 +19,23 @@ export class LocalModel {
 
   /**
    * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, against, sides}.
-   * What decided speaks for the predicted class, rather than for class `against` if that is given and another.
+   * What decided is about the class `predicted`, rather than about `against` if that is not null; `clicked` is the
+   * class that one asks for. Of a number, `probabilities` has it alone.
    * A side is {text, words: [{start, end, known, readAs}], decided (n), bias, attention (r of n), rows (r)}; a pair has no bias.
    */
-  async read(texts, off = [], against = null) {
+  async read(texts, off = [], clicked = null) {
     const { network } = this
     const sides = texts.map(text => this.encode(text))
     const M = sides.map(side => withZeros(side.M, off))
     const [units] = network.classify([M])
-    const probabilities = softmax(units.logits)
-    const predicted = probabilities.indexOf(Math.max(...probabilities))
-    const other = against === predicted ? null : against, asked = question(predicted, other)
+    const probabilities = activate(this.about, units.logits)
+    const { predicted, against } = taskOf(this.about).explained(probabilities, this.about, clicked), asked = question(this.about, predicted, against)
     const decided = this.about.pair
       ? decidePair(network, units, asked, sides, M, off)
       : [decideText(network, units, asked, sides[0], M[0], off)]
     return {
-      against: other,
-      probabilities: [...probabilities],
+      against,
+      probabilities,
       predicted,
       sides: sides.map((side, k) => ({
         text: texts[k],
@@ -48,12 +50,14 @@ export class LocalModel {
 
   /** Words that are read together, for each text, as `jointLine` tells them; it takes a while. */
   joint(texts, { predicted, against, sides }) {
+    const rules = this.about.joint, minJoint = against === null ? rules.minAnswer : rules.minJoint
+    if (minJoint === null) return texts.map(() => []) // a number has no scale of its own to say what is much
+    const asked = question(this.about, predicted, against)
     const located = texts.map(text => this.locate(text)), M = located.map(words => this.network.encode(words.map(word => word.id)).M)
-    return findJoint(this.about.joint, located.map((words, k) => ({ text: texts[k], words, decided: sides[k].decided })), (side, gone) => {
+    return findJoint({ ...rules, minJoint }, located.map((words, k) => ({ text: texts[k], words, decided: sides[k].decided })), (side, gone) => {
       const ids = located[side].filter((_, k) => !gone.has(k)).map(word => word.id)
       const changed = gone.size ? M.map((own, k) => (k === side ? this.network.encode(ids.length ? ids : [UNKNOWN]).M : own)) : M
-      const P = softmax(this.network.classify([changed])[0].logits)
-      return against === null ? P[predicted] : P[predicted] / (P[predicted] + P[against])
+      return asked.value(this.network.classify([changed])[0].logits)
     })
   }
 

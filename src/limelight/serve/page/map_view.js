@@ -7,26 +7,38 @@ const STEP = 0.04, FIRST = [0.35, 0.35, 0.65, 0.65] // of the map, for keys
 
 export class MapView {
   /** `brush(box)` gets a rectangle [x, y, x, y] or null, `open(row)` a row that was clicked; `about` says what the directions are. */
-  constructor(table, { brush, open, about = "The two directions of M in which the predicted classes differ most. Drag a rectangle to see its texts; click a dot to open its text." }) {
+  constructor(table, { brush, open, about = `The two directions of M in which the predicted ${table.task.many} differ most. Drag a rectangle to see its texts; click a dot to open its text.` }) {
     Object.assign(this, { table, brush, open, colourBy: table.truth ? "truth" : "predicted" })
-    this.limits = limitsOf(table.places)
+    this.place(0)
     this.canvas = element("canvas", { "aria-hidden": "true" })
     this.frame = element("div", { class: "brush", hidden: true })
     this.area = element("div", { class: "map", tabindex: "0", role: "application", "aria-label": "Map of the texts. Enter draws a rectangle, arrow keys move it, with Shift they change its size, Escape takes it away." }, this.canvas, this.frame)
     this.legend = element("p", { class: "legend small" })
     this.root = element("div", {}, element("p", { class: "small" }, about),
-      table.truth && choice("Colour", [["truth", "true class"], ["predicted", "predicted class"], ["right", "right or wrong"]], this.colourBy, value => {
-        this.colourBy = value
-        this.paint()
-      }), this.area, this.legend)
+      table.truth && this.chooseColour(table.task), this.area, this.legend)
     this.listen()
     new ResizeObserver(() => this.paint()).observe(this.area)
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint())
   }
 
+  chooseColour({ one, isNumber }) {
+    const options = [["truth", `true ${one}`], ["predicted", `predicted ${one}`], ...(isNumber ? [] : [["right", "right or wrong"]])]
+    return choice("Colour", options, this.colourBy, value => {
+      this.colourBy = value
+      this.paint()
+    })
+  }
+
+  /** Where the dots are (x, y, x, y, ...) for the predictions of a model, and the limits of the map. */
+  place() {
+    this.places = this.table.places
+    this.limits = limitsOf(this.places)
+  }
+
   /** `mask`: the rows that pass the other filters. While one brushes, the dots stay as they are. */
   show(mask, filter) {
     const isSame = this.mask && this.filter.of === filter.of && mask.every((one, k) => one === this.mask[k])
+    if (filter.of !== (this.filter?.of ?? 0)) this.place(filter.of)
     Object.assign(this, { mask, filter })
     if (isSame && this.canvas.isConnected && this.painted) this.drawFrame(filter.box)
     else this.paint()
@@ -87,7 +99,7 @@ export class MapView {
 
   /** A dot opens its text; anywhere else takes the rectangle away. */
   click(event) {
-    const { left, top, width, height } = this.area.getBoundingClientRect(), { places } = this.table
+    const { left, top, width, height } = this.area.getBoundingClientRect(), { places } = this
     let best = -1, least = NEAR * NEAR
     for (let k = 0; k < this.table.rows; k++) {
       if (!this.mask[k]) continue
@@ -118,35 +130,38 @@ export class MapView {
   // ------------------------------------------------------------ drawing
 
   paint() {
-    const { canvas, area, table, mask } = this, { clientWidth: width, clientHeight: height } = area
+    const { canvas, area, table, mask, places } = this, { clientWidth: width, clientHeight: height } = area
     if (!width || !mask) return
     const scale = devicePixelRatio || 1
     Object.assign(canvas, { width: width * scale, height: height * scale })
     const draw = canvas.getContext("2d"), style = getComputedStyle(area), dot = Math.max(1.5, DOT * Math.min(1, 60 / Math.sqrt(table.rows) + 0.35)) * scale
     this.painted = true
-    const paints = Array.from({ length: COLOURS }, (_, k) => style.getPropertyValue(`--k${k}`).trim())
-    const faint = style.getPropertyValue("--line").trim(), rest = style.getPropertyValue("--muted").trim()
+    const paint = name => style.getPropertyValue(`--${name}`).trim(), faint = paint("line"), rest = paint("muted")
+    const { values: groups, names, isOrdered } = this.groups(), size = names.length
+    const paints = Array.from({ length: Math.min(size, COLOURS) }, (_, k) => paint(isOrdered ? shade(k, Math.min(size, COLOURS)) : `k${k}`))
     const [x0, y0, x1, y1] = this.limits, a = canvas.width / (x1 - x0), b = canvas.height / (y1 - y0)
-    const [groups, size] = this.groups() // a colour at a time: to change it for each dot takes longer than to draw
+    this.drawUnder(draw, paint)
+    // a colour at a time: to change it for each dot takes longer than to draw
     for (let group = -1; group < Math.min(size, COLOURS + 1); group++) {
       draw.fillStyle = group < 0 ? faint : paints[group] ?? rest
       for (let k = 0; k < table.rows; k++) {
-        if ((mask[k] ? Math.min(groups[k], COLOURS) : -1) === group) draw.fillRect((table.places[2 * k] - x0) * a - dot / 2, (y1 - table.places[2 * k + 1]) * b - dot / 2, dot, dot)
+        if ((mask[k] ? Math.min(groups[k], COLOURS) : -1) === group) draw.fillRect((places[2 * k] - x0) * a - dot / 2, (y1 - places[2 * k + 1]) * b - dot / 2, dot, dot)
       }
     }
     this.drawFrame(this.filter.box)
-    this.drawLegend(paints, rest)
+    this.drawLegend(names, paints, rest)
   }
 
-  /** The group of each row, by which it has its colour, and how many there are. */
+  /** The group of each row, by which it has its colour, and their names. */
   groups() {
-    const { table, filter } = this
-    if (this.colourBy === "right") return [Int32Array.from({ length: table.rows }, (_, k) => (table.isRight(k, filter.of) ? 0 : 1)), 2]
-    return [this.colourBy === "truth" ? table.truth : table.predicted[filter.of], table.labels.length]
+    return this.table.groups(this.colourBy, this.filter.of)
   }
 
-  drawLegend(paints, rest) {
-    const names = this.colourBy === "right" ? ["right", "wrong"] : this.table.labels, shown = names.slice(0, COLOURS)
+  /** What lies below the dots: nothing. */
+  drawUnder() {}
+
+  drawLegend(names, paints, rest) {
+    const shown = names.slice(0, COLOURS)
     const key = (name, paint) => {
       const square = element("i", { "aria-hidden": "true", style: { background: paint } })
       return element("span", {}, square, element("bdi", {}, name))
@@ -166,8 +181,14 @@ function moved(start, event) {
   return Math.hypot(event.clientX - start.x, event.clientY - start.y) > 4
 }
 
+/** The colour of one of several groups in an order, from blue to orange. */
+function shade(k, count) {
+  const level = Math.round(18 * k / Math.max(count - 1, 1)) - 9
+  return level ? `${level > 0 ? "h" : "c"}${Math.max(5, Math.abs(level))}` : "muted"
+}
+
 /** Of all places, with a margin. */
-function limitsOf(places) {
+export function limitsOf(places) {
   const limits = [Infinity, Infinity, -Infinity, -Infinity]
   for (let k = 0; k < places.length; k++) {
     limits[k & 1] = Math.min(limits[k & 1], places[k])

@@ -51,22 +51,22 @@ export class Pane {
     return { ...reading, joint: () => this.model.joint?.(texts, reading), sides: reading.sides.map(joinContractions) }
   }
 
-  /** Draw a reading; `truth` is the true class, and `aspects` what the data has of the text, if they are known. */
+  /** Draw a reading; `truth` is what the data says, and `aspects` what the data has of the text, if they are known. */
   draw(reading, truth, aspects) {
     const moved = !this.texts || reading.texts.some((text, k) => text !== this.texts[k])
     Object.assign(this, reading)
     const totals = rowTotals(this.now)
     if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
     const { parts, now, before, isChanged, off } = this
-    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, this.classes, now, isChanged && before, truth, this.on.ask).filter(Boolean))
+    parts.answer.replaceChildren(...drawAnswer(this.model.about, now, { first: this.classes, before: isChanged && before, truth, ask: this.on.ask, range: this.on.range(), isOpen: Boolean(parts.answer.querySelector("details")?.open) }).filter(Boolean))
     this.sayColours()
     this.drawWords()
     this.drawRows()
     this.drawTable()
     this.drawAspects(now.aspects ?? (isChanged || now.against !== null ? undefined : aspects))
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
-    sayIn(parts.sum, sumLine(now, this.model.about.labels))
-    sayIn(parts.joint, jointLine(now))
+    sayIn(parts.sum, sumLine(now, this.model.about))
+    sayIn(parts.joint, jointLine(now, this.model.about))
     if (this.model.joint && !off.size) setTimeout(() => this.sayJoint(now), JOINT_PAUSE)
     sayIn(parts.rowsSummary, rowsSummary(this.model.about, now, totals))
     if (off.size) parts.fold.open = true
@@ -77,11 +77,11 @@ export class Pane {
   sayJoint(now) {
     if (now !== this.now || now.sides[0].joint) return
     now.joint().forEach((found, k) => { now.sides[k].joint = found })
-    sayIn(this.parts.joint, jointLine(now))
+    sayIn(this.parts.joint, jointLine(now, this.model.about))
   }
 
   sayColours() {
-    this.parts.colours.textContent = coloursLine(this.now, this.model.about.labels)
+    this.parts.colours.textContent = coloursLine(this.now, this.model.about)
   }
 
   /** Of a text that is not as it was in the data, a page that cannot work them out says so. */

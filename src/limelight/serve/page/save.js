@@ -1,8 +1,9 @@
 // A view as a file: a page without a script, SVG or PNG.
 
-import { element, percent } from "./dom.js"
+import { element } from "./dom.js"
 import { coloursLine, differsLine, jointLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
+import { taskOf } from "./tasks.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
 
@@ -42,12 +43,12 @@ export function asSvg({ panes }) {
       say(root.querySelector(".model-name").textContent, 14, colour("muted"), 600)
     }
     y += 24
-    say(`${model.about.labels[now.predicted]} ${percent(now.probabilities[now.predicted])}`, 22, colour("ink"), 600)
+    say(taskOf(model.about).tell(now, model.about).join(" "), 22, colour("ink"), 600)
     y += 28
-    say(coloursLine(now, model.about.labels), 13, colour("muted"))
+    say(coloursLine(now, model.about), 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
-    for (const line of [sumLine(now, model.about.labels), jointLine(now), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
+    for (const line of [sumLine(now, model.about), jointLine(now, model.about), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
       y += 20
       say(line, 13, colour("muted"))
     }

@@ -1,29 +1,39 @@
-// What a pane and its saved picture say in sentences.
+// What a pane and its saved picture say in sentences (reading/captions.py).
+
+import { signed, taskOf } from "./tasks.js"
 
 const NAMED = 3 // words that are read as others
 const MOST_FOR = 2 // rows that are named where the others are folded away
 
 /** What the words add up to; empty for a pair, where nothing adds up. */
-export function sumLine({ against, sides: [{ decided, bias }] }, labels) {
+export function sumLine({ against, sides: [{ decided, bias }] }, about) {
   if (bias === undefined || bias === null) return ""
-  const percent = x => `${Math.round(100 * Math.min(Math.max(x, 0), 1))}%`
-  const words = decided.reduce((sum, weight) => sum + weight, 0), ofTwo = against === null ? "" : ` beside “${labels[against]}” alone`
+  const amount = amountOf(about, against), percent = x => `${Math.round(100 * Math.min(Math.max(x, 0), 1))}%`
+  const words = decided.reduce((sum, weight) => sum + weight, 0), ofTwo = against === null ? "" : ` beside “${about.labels[against]}” alone`
+  if (amount) return `Without a word the ${amount} would be ${signed(bias.toFixed(2))}; the words bring it to ${signed((bias + words).toFixed(2))}.`
   return `Without a word the probability${ofTwo} would be ${percent(bias)}; the words bring it to ${percent(bias + words)}.`
 }
 
 /** What the colours mean. */
-export function coloursLine({ predicted, against }, labels) {
-  const label = `“${labels[predicted]}”`
+export function coloursLine({ predicted, against }, about) {
+  const { labels } = about, label = `“${labels[predicted]}”`, amount = amountOf(about, against)
+  if (amount) return `Orange words raise the ${amount}, blue words lower it.`
   if (against === null) return `Orange words support ${label}, blue words speak against it.`
   return `Orange words speak for ${label} rather than “${labels[against]}”, blue words for “${labels[against]}”.`
 }
 
 /** Words that are read together, where the model looked for them, and how the answer changes without them. */
-export function jointLine({ sides }) {
-  const points = fall => `${fall > 0.005 ? "−" : fall < -0.005 ? "+" : ""}${Math.round(Math.abs(100 * fall))}`
+export function jointLine({ sides, against }, about) {
+  const isAmount = amountOf(about, against), unit = isAmount ? "" : " points", size = fall => (isAmount ? Math.abs(fall).toFixed(2) : String(Math.round(Math.abs(100 * fall))))
+  const change = fall => `${Number(size(fall)) ? (fall > 0 ? "−" : "+") : ""}${size(fall)}`
   const told = sides.flatMap(side => side.joint ?? []).map(({ first, second, between, falls: [one, other, both] }) =>
-    `“${first}${between}${second}” (without both ${points(both)} points; without “${first}” ${points(one)}, without “${second}” ${points(other)})`)
+    `“${first}${between}${second}” (without both ${change(both)}${unit}; without “${first}” ${change(one)}, without “${second}” ${change(other)})`)
   return told.length ? `Read together: ${told.join("; ")}.` : ""
+}
+
+/** What words raise or lower, where that is not the probability of a class. */
+function amountOf(about, against) {
+  return against === null ? taskOf(about).amount : ""
 }
 
 /** The rows in a line, from what each adds to the answer. */
