@@ -6,6 +6,7 @@ The file works with every version of Python from 3.11 on. With LIMELIGHT_PURE se
 from __future__ import annotations
 
 import os
+import re
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class CompileNative(BuildHookInterface):
         build_data["artifacts"].append(compiled.relative_to(self.root).as_posix())
         build_data["pure_python"] = False
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        # pip knows macOS from 11 on by its first number alone
+        platform = re.sub(r"^macosx_(1[1-9]|[2-9]\d)(_\d+)?_(?=[a-z])", r"macosx_\1_0_", platform)
         build_data["tag"] = f"cp311-abi3-{platform}"
 
 

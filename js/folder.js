@@ -13,6 +13,8 @@ export async function readFolder(read) {
   if (!["text", "pair", "reader"].includes(config.kind)) {
     throw new Error(`a folder of kind ${config.kind} is not complete; save it again in Python: limelight.load(...).save(...)`)
   }
+  const encoder = config.recipe.model.encoder ?? "bilstm"
+  if (!["bilstm", "cnn", "words"].includes(encoder)) throw new Error(`a model with the encoder ${encoder} runs in Python alone`)
   const [tokenizer, weights] = await Promise.all(["tokenizer.json", "model.safetensors"].map(name => checked(name, read, config)))
   const { "words.weight": words, "grams.weight": grams, ...tensors } = decoded(parseTensors(weights))
   return { config, tokenizer: json(tokenizer), tensors, words, grams }

@@ -55,7 +55,8 @@ export class Model {
   /** {words, A: rows of one weight a word, M: as many rows}. */
   encode(text) {
     const words = this.words(text)
-    const ids = words.map(({ word, id }) => (this.spelled && word && id === UNKNOWN ? this.spelled.id(word, this.network) : id))
+    if (this.spelled?.isFull) this.spelled.clear(this.network) // never within a text, whose words have ids by then
+    const ids = words.map(({ word, id }) => (this.spelled && word && id === UNKNOWN ? this.spelled.id(word) : id))
     const { A, M } = this.network.encode(ids)
     return { words, A, M }
   }
@@ -98,12 +99,17 @@ class Spelled {
     Object.assign(this, { words, grams, known: stems ? tokenizer.ids : null, ids: new Map(), vectors: [] })
   }
 
-  id(word, network) {
-    if (this.ids.size >= MAX_SPELLED) {
-      this.ids.clear()
-      this.vectors = []
-      network.inputs.clear()
-    }
+  get isFull() {
+    return this.ids.size >= MAX_SPELLED
+  }
+
+  clear(network) {
+    this.ids.clear()
+    this.vectors = []
+    network.inputs.clear()
+  }
+
+  id(word) {
     if (!this.ids.has(word)) {
       const { grams, stems } = pieces(word, this.known, this.grams.count - 1)
       this.ids.set(word, this.words.count + this.vectors.length)

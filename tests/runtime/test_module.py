@@ -18,6 +18,7 @@ from limelight.explain.attribution import attribute
 from limelight.explain.trust import measure_trust
 from limelight.reading import to_svg
 from limelight.text.open_words import OpenTokenizer
+from limelight.text.tokenizer import Tokenizer
 
 TEXTS = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 5
 LABELS = ["+", "-", "+", "-"] * 5
@@ -172,3 +173,9 @@ def test_the_vocabulary_grows_in_memory_alone(trained):
     assert lengths.tolist() == [3, 2, 1]
     assert tokenizer.locate("ZOOM")[0].tolist() == [count]
     assert (tokenizer.count, tokenizer.to_json()) == (count + 3, before)
+
+
+def test_a_word_has_one_id_however_it_is_found():
+    tokenizer = OpenTokenizer(Tokenizer.from_words(["good"]))
+    for text in ("ΟΔΟΣ ΑΣ", "good \ud800", "İstanbul"):
+        assert tokenizer.encode([text])[0].tolist() == tokenizer.locate(text)[0].tolist()

@@ -241,3 +241,19 @@ def test_an_index_of_an_earlier_format_is_deleted_from(tmp_path, model):
     assert {hit.text: hit.key for hit in old.search("w1")} == {"w1": 1, "w2": 2, "w3": 3}
     assert old.delete([3, 1]) == 2
     assert [hit.text for hit in Index.open(index.folder).search("w1")] == ["w2"]
+
+
+@pytest.mark.parametrize("unit", [{"sentences": True}, {"passages": True}, {}])
+def test_an_update_to_a_text_without_words_replaces_the_row(tmp_path, model, unit):
+    rows = [{"id": 7, "text": "w1 w2"}, {"id": 8, "text": "w5"}]
+    index = Index.create(tmp_path / "index", rows, key="id", model=model, **unit)
+    index.update([{"id": 7, "text": "..."}])
+    assert [hit.key for hit in index.search("w1 w2", by="words")] == []
+    assert {hit.text for hit in index.search("w1 w2", by="meaning")} == {"...", "w5"}
+
+
+def test_an_index_of_nothing_says_so(tmp_path, model):
+    index = Index.create(tmp_path / "index", ["Cold soup.", "A late train."], model=model)
+    assert index.delete(np.arange(1, 3)) == 2
+    with refuses("no-rows"):
+        index.search_vectors(np.ones((1, index.config.size), np.float32), 1)

@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import limelight
 from limelight.cli import main
 from limelight.labelling.session import LabelSession
 from limelight.serve.label_texts import check_ours, read_descriptions, read_texts, start_session, take_labels
-from limelight.serve.labeller import close
+from limelight.serve.labeller import Labeller, close
 from limelight.serve.table_saver import TableSaver
 from refusing import refuses
 from serve.labels import TEXTS, client_of, start
@@ -385,3 +386,10 @@ def test_a_file_that_no_labelling_wrote_is_not_replaced(tmp_path):
     with refuses("exists"):
         limelight.label(["good soup"], tmp_path / "labels.csv")
     assert (tmp_path / "labels.csv").read_text() == "precious"
+
+
+def test_a_class_with_an_odd_name_can_be_given_and_a_new_one_is_tidied():
+    session = LabelSession(["good soup", "bad soup"], classes=["good ", "x" * 120], reader=None)
+    for name in session.classes:
+        assert Labeller._named(SimpleNamespace(session=session), name) == [name]
+    assert Labeller._named(SimpleNamespace(session=session), [" new "]) == ["new"]

@@ -60,7 +60,10 @@ class Corpus:
             if unit == "texts":
                 yield {"text": text, "row": number, "columns": columns}
                 continue
-            for start, end in sentence_spans(text) if unit == "sentences" else passage_spans(text):
+            spans = list(sentence_spans(text) if unit == "sentences" else passage_spans(text))
+            if not spans and self.key is not None:  # an update to a text without words replaces the row, too
+                spans = [(0, len(text))]
+            for start, end in spans:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
     def check(self, unit: str = "texts") -> None:

@@ -148,7 +148,7 @@ class Index:
         ['Hot soup.']
         """
         with writing(self.folder):
-            deleted = delete_rows(self.folder, [keys] if isinstance(keys, str | int) else keys)
+            deleted = delete_rows(self.folder, [keys] if isinstance(keys, str | int | float) else keys)
         self._reopen()
         return deleted
 
@@ -207,8 +207,7 @@ class Index:
         queries = [query] if isinstance(query, str) else list(query)
         check_at_least("k", k, 1)
         by = self._checked_way(by)
-        if not len(self):
-            raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
+        self._check_not_empty()
         for each in queries:
             self._check_query(each, by)
         Q = np.empty((0, self.config.size), np.float32)
@@ -220,6 +219,10 @@ class Index:
         if words and by != "words":
             found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
         return found[0] if isinstance(query, str) else found
+
+    def _check_not_empty(self) -> None:
+        if not len(self):
+            raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
 
     def _checked_way(self, by: str | None) -> str:
         if by is None:
@@ -265,6 +268,7 @@ class Index:
         self, Q: np.ndarray, k: int, approximate: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""
+        self._check_not_empty()
         for shard in self._shards:
             shard.check()
         return self._ranking.by_vectors(Q, min(k, len(self)), approximate)

@@ -27,6 +27,8 @@ def key_text(value: Any) -> str | None:
     >>> [key_text(value) for value in (7, 7.0, "7", "", None, ["7"])]
     ['7', '7', '7', None, None, None]
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):

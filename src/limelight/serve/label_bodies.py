@@ -65,9 +65,9 @@ def rows_of(body: Body, texts: int, name: str = "rows") -> list[int]:
 def labels_of(body: Body, name: str = "label") -> str | Sequence[str]:
     """One label, or a list of them."""
     value = body.get(name)
-    if isinstance(value, list):
-        return [text_of({name: each}, name, most=MAX_NAME).strip() for each in value]
-    return text_of(body, name, most=MAX_NAME).strip()
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return value
+    return text_of(body, name)
 
 
 def spans_of(body: Body, name: str = "marks") -> list[Span] | None:

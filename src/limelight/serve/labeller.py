@@ -6,7 +6,7 @@ the last key, and when the server stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -263,9 +263,15 @@ class Labeller:
             raise RequestError(422, "rows must have at least one row")
         chosen = choice_of(body, "chosen", ("group", "search", "confident"))
         checked = rows_of(body, len(self.session.texts), "checked")
-        self.session.accept(rows, labels_of(body), chosen=chosen, sample_checked=checked, by=by)
+        label = self._named(labels_of(body))
+        self.session.accept(rows, label, chosen=chosen, sample_checked=checked, by=by)
         self.saver.touch()
         return {"count": len(rows), **self._classes()}
+
+    def _named(self, label: str | Sequence[str]) -> list[str]:
+        """The names of classes; new ones are short and tidy."""
+        names = [label] if isinstance(label, str) else label
+        return [each if each in self.session.classes else each.strip()[:MAX_NAME] for each in names]
 
     # ------------------------------------------------------------ people
 

@@ -364,6 +364,10 @@ static int number_all(Splitter *self, Work *work, size_t count, PyObject *texts,
                 return 0;
             }
             missed = work->misses.size > 0;
+            if (self->entries >= MAX_ENTRIES) { /* nothing more is remembered: such texts are split whole */
+                work->misses.size = 0;
+                break;
+            }
             if (!learn_misses(self, work, learn)) return 0;
         }
         for (size_t k = start; k < end; k++)

@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from .splitting import encodable
 from .tokenizer import UNKNOWN, Tokenizer, check_several
 
 _adding = threading.Lock()
@@ -42,8 +43,9 @@ class OpenTokenizer(Tokenizer):
             with _adding:
                 found = self._new.get(word)
                 if found is None:
-                    found = self._new[word] = len(self.all_words)
-                    self.all_words.append(word)
+                    found = len(self.all_words)
+                    self.all_words.append(word)  # first: another thread may take the id at once
+                    self._new[word] = found
         return found
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -54,8 +56,8 @@ class OpenTokenizer(Tokenizer):
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, offsets = super()._located(text)
-        places = zip(ids, offsets, strict=True)
+        places, text = zip(ids, offsets, strict=True), encodable(text)
         return [k if k != UNKNOWN else self._id(self._as_word(text[slice(*at)])) for k, at in places], offsets
 
     def _as_word(self, word: str) -> str:
-        return word.lower() if self.lowercase else word
+        return "".join(map(str.lower, word)) if self.lowercase else word  # letter by letter, as `words` does

@@ -10,10 +10,10 @@ const SHOWN = 8, SHOWN_IN_ORDER = 20
  * says, `range` the lowest and the highest number of the data, if there are any; `ask(label)` asks about this class.
  */
 export function drawAnswer(about, now, { first, before, truth, ask, range, isOpen }) {
-  const task = taskOf(about), [name, after] = task.tell(now, about)
+  const task = taskOf(about), [name, after] = task.tell(now, about), isRight = truth !== undefined && inOrder(name) === inOrder(truth)
   return [
     element("p", { class: "label" }, element("strong", {}, element("bdi", {}, name)), " ", after),
-    truth !== undefined && element("p", { class: "truth" }, !task.isNumber && (name === truth ? "✓ right" : "✗ wrong: "), (task.isNumber || name !== truth) && ["the data says ", element("bdi", {}, truth)]),
+    truth !== undefined && element("p", { class: "truth" }, !task.isNumber && (isRight ? "✓ right" : "✗ wrong: "), (task.isNumber || !isRight) && ["the data says ", element("bdi", {}, truth)]),
     before && changed(task, about, now, before),
     ...(task.isNumber ? [drawAxis(now, before, range)] : drawBars(task, about, now, before, first, ask, isOpen)),
   ]
@@ -64,4 +64,9 @@ function drawAxis({ probabilities: [value] }, before, range) {
   const filled = element("s", { style: { width: share(value) } }), was = before && element("u", { title: `before: ${short(before.probabilities[0])}`, style: { left: share(before.probabilities[0]) } })
   return element("ul", { class: "bars" }, element("li", { class: "predicted", title: "from the lowest to the highest number of the data" },
     element("span", {}, short(low)), element("i", { "aria-hidden": "true" }, filled, was || ""), element("span", {}, short(high))))
+}
+
+/** Names of labels as one string, whatever their order: two models may have another. */
+function inOrder(names) {
+  return names.split(", ").sort().join(", ")
 }

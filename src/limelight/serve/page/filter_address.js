@@ -14,7 +14,7 @@ export function filterToAddress(filter, { labels, aspects }) {
   if (filter.aspect >= 0) parts.set("aspect", aspects.names[filter.aspect])
   if (filter.of) parts.set("of", filter.of)
   if (filter.from > 0 || filter.to < 1) parts.set("confidence", `${filter.from}-${filter.to}`)
-  for (const name of BOXES) if (filter[name]) parts.set(name, filter[name].map(place => Number(place.toFixed(4))).join(","))
+  for (const name of BOXES) if (filter[name]) parts.set(name, filter[name].map(place => Number(place.toPrecision(6))).join(","))
   return parts
 }
 
