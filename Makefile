@@ -26,7 +26,7 @@ help:
 setup: .venv/ready
 
 # Most of what is installed is never imported; what is, Python compiles then.
-.venv/ready: constraints.txt pyproject.toml
+.venv/ready: constraints.txt pyproject.toml hatch_build.py src/limelight/text/_native.c
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile torch==2.13.0
 	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
