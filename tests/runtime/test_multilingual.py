@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import limelight
@@ -47,6 +48,15 @@ def test_a_sentence_finds_its_english_twin(reader, language):
     similar = V @ E.T
     assert similar.argmax(axis=1).tolist() == list(range(len(E)))
     assert np.diag(similar).min() > 0.5
+
+
+def test_its_onnx_file_gives_the_same_vector(reader):
+    session = onnxruntime.InferenceSession(PACKAGE / "limelight_multilingual" / "reader" / "model.onnx")
+    for text in ("The soup was cold.", "Die Suppe war kalt.", "La soupe était froide."):
+        ids, lengths = reader.tokenizer.encode([text])
+        none = {"buckets": np.zeros((0, 32), np.int32), "stems": np.zeros((0, 4), np.int32)}
+        (vector,) = session.run(["vector"], {"ids": ids[None], "lengths": lengths, **none})[0]
+        np.testing.assert_allclose(vector, reader.encode(text, normalize_embeddings=False), atol=1e-4)
 
 
 def test_without_its_package_the_name_says_what_to_install(monkeypatch):
