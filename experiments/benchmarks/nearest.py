@@ -14,10 +14,9 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from limelight.search.shards import Shard, quantise
 
 K = 10
 Search = Callable[[np.ndarray, int], np.ndarray]  # a query and how many -> candidates
+Built = tuple[dict[str, tuple[Search, int]], float]  # by setting, with how many candidates; and megabytes
 
 
 def exact_bytes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -33,109 +33,116 @@ def exact_bytes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(V / scales[:, None]).astype(np.int8), scales
 
 
-def ways(V: np.ndarray) -> Iterator[tuple[str, Callable[[], tuple[dict[str, tuple[Search, int]], float]]]]:
-    """Each name, and a function that builds it: searches by setting, with how many candidates, and megabytes."""
+def ivf(V: np.ndarray) -> Built:
+    n, d = V.shape
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    clusters = 2 ** round(np.log2(4 * np.sqrt(n)))
+    index = faiss.index_factory(d, f"IVF{clusters},SQ8", faiss.METRIC_INNER_PRODUCT)
+    index.train(V[:: max(1, n // (40 * clusters))])
+    index.add(V)
+
+    def search(probes: int) -> Search:
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            index.nprobe = probes
+            return index.search(q[None], k)[1][0]
+
+        return find
+
+    return {f"{p} of {clusters} lists": (search(p), 40) for p in (16, 32, 64, 128)}, n * (d + 8) / 1e6
+
+
+def binary(V: np.ndarray) -> Built:
+    n, d = V.shape
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexBinaryFlat(d)
+    index.add(np.packbits(V > 0, axis=1))
+
+    def find(q: np.ndarray, k: int) -> np.ndarray:
+        return index.search(np.packbits(q > 0)[None], k)[1][0]
+
+    return {f"{k} scored again": (find, k) for k in (40, 100, 200, 400, 1000)}, n * d / 8 / 1e6
+
+
+def hnsw_faiss(V: np.ndarray) -> Built:
+    n, d = V.shape
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexHNSWSQ(d, faiss.ScalarQuantizer.QT_8bit, 16, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = 80
+    index.train(V[:20000])
+    index.add(V)
+
+    def search(effort: int) -> Search:
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            index.hnsw.efSearch = effort
+            return index.search(q[None], k)[1][0]
+
+        return find
+
+    return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (d + 16 * 2 * 4) / 1e6
+
+
+def hnsw(V: np.ndarray) -> Built:
+    n, d = V.shape
+    import hnswlib
+
+    index = hnswlib.Index("ip", d)
+    index.init_index(n, M=16, ef_construction=100)
+    index.set_num_threads(1)
+    index.add_items(V)
+
+    def search(effort: int) -> Search:
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            index.set_ef(effort)
+            return index.knn_query(q, k)[0][0].astype(np.int64)
+
+        return find
+
+    return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (4 * d + 16 * 2 * 4) / 1e6
+
+
+def usearch(V: np.ndarray) -> Built:
+    n, d = V.shape
+    from usearch.index import Index
+
+    index = Index(ndim=d, metric="ip", dtype="i8", connectivity=16, expansion_add=100)
+    index.add(np.arange(n), V, threads=1)
+
+    def search(effort: int) -> Search:
+        def find(q: np.ndarray, k: int) -> np.ndarray:
+            index.expansion_search = effort
+            return index.search(q, k, threads=1).keys.astype(np.int64)
+
+        return find
+
+    return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, index.memory_usage / 1e6
+
+
+def signs(V: np.ndarray) -> Built:
     n, d = V.shape
     shard = Shard(*quantise(V), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    index = ApproximateSearch([shard], 1)
+    pool = ThreadPoolExecutor(1)
 
-    def ivf() -> Any:
-        import faiss
+    def find(q: np.ndarray, k: int) -> np.ndarray:
+        return index._candidates(pool, q, k, None, None)
 
-        faiss.omp_set_num_threads(1)
-        clusters = 2 ** round(np.log2(4 * np.sqrt(n)))
-        index = faiss.index_factory(d, f"IVF{clusters},SQ8", faiss.METRIC_INNER_PRODUCT)
-        index.train(V[:: max(1, n // (40 * clusters))])
-        index.add(V)
+    return {f"{k} scored again": (find, k) for k in (100, 200, 400, 1000, 2000)}, n * d / 8 / 1e6
 
-        def search(probes: int) -> Search:
-            def find(q: np.ndarray, k: int) -> np.ndarray:
-                index.nprobe = probes
-                return index.search(q[None], k)[1][0]
 
-            return find
-
-        return {f"{p} of {clusters} lists": (search(p), 40) for p in (16, 32, 64, 128)}, n * (d + 8) / 1e6
-
-    def binary() -> Any:
-        import faiss
-
-        faiss.omp_set_num_threads(1)
-        index = faiss.IndexBinaryFlat(d)
-        index.add(np.packbits(V > 0, axis=1))
-
-        def find(q: np.ndarray, k: int) -> np.ndarray:
-            return index.search(np.packbits(q > 0)[None], k)[1][0]
-
-        return {f"{k} scored again": (find, k) for k in (40, 100, 200, 400, 1000)}, n * d / 8 / 1e6
-
-    def hnsw_faiss() -> Any:
-        import faiss
-
-        faiss.omp_set_num_threads(1)
-        index = faiss.IndexHNSWSQ(d, faiss.ScalarQuantizer.QT_8bit, 16, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = 80
-        index.train(V[:20000])
-        index.add(V)
-
-        def search(effort: int) -> Search:
-            def find(q: np.ndarray, k: int) -> np.ndarray:
-                index.hnsw.efSearch = effort
-                return index.search(q[None], k)[1][0]
-
-            return find
-
-        return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (d + 16 * 2 * 4) / 1e6
-
-    def hnsw() -> Any:
-        import hnswlib
-
-        index = hnswlib.Index("ip", d)
-        index.init_index(n, M=16, ef_construction=100)
-        index.set_num_threads(1)
-        index.add_items(V)
-
-        def search(effort: int) -> Search:
-            def find(q: np.ndarray, k: int) -> np.ndarray:
-                index.set_ef(effort)
-                return index.knn_query(q, k)[0][0].astype(np.int64)
-
-            return find
-
-        return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, n * (4 * d + 16 * 2 * 4) / 1e6
-
-    def usearch(kind: str) -> Callable[[], Any]:
-        def build() -> Any:
-            from usearch.index import Index
-
-            index = Index(ndim=d, metric="ip", dtype=kind, connectivity=16, expansion_add=100)
-            index.add(np.arange(n), V, threads=1)
-
-            def search(effort: int) -> Search:
-                def find(q: np.ndarray, k: int) -> np.ndarray:
-                    index.expansion_search = effort
-                    return index.search(q, k, threads=1).keys.astype(np.int64)
-
-                return find
-
-            return {f"effort {e}": (search(e), 40) for e in (48, 96, 192)}, index.memory_usage / 1e6
-
-        return build
-
-    def signs() -> Any:
-        index = ApproximateSearch([shard], 1)
-        pool = ThreadPoolExecutor(1)
-
-        def find(q: np.ndarray, k: int) -> np.ndarray:
-            return index._candidates(pool, q, k, None, None)
-
-        return {f"{k} scored again": (find, k) for k in (100, 200, 400, 1000, 2000)}, n * d / 8 / 1e6
-
-    yield "limelight, one bit a number, all of them", signs
-    yield "faiss, inverted lists of bytes", ivf
-    yield "faiss, one bit a number, all of them", binary
-    yield "faiss, graph of bytes", hnsw_faiss
-    yield "usearch, graph of bytes", usearch("i8")
-    yield "hnswlib, graph of floats", hnsw
+WAYS: dict[str, Callable[[np.ndarray], Built]] = {
+    "limelight, one bit a number, all of them": signs,
+    "faiss, inverted lists of bytes": ivf,
+    "faiss, one bit a number, all of them": binary,
+    "faiss, graph of bytes": hnsw_faiss,
+    "usearch, graph of bytes": usearch,
+    "hnswlib, graph of floats": hnsw,
+}
 
 
 def measure(args: argparse.Namespace) -> None:
@@ -145,12 +152,12 @@ def measure(args: argparse.Namespace) -> None:
     floats = codes.astype(np.float32) * scales[:, None]
     truth = [np.argpartition(-(floats @ q), K)[:K] for q in Q]
     del floats
-    for name, build in ways(V):
+    for name, build in WAYS.items():
         if args.only and args.only not in name:
             continue
         began = time.process_time()
         try:
-            searches, megabytes = build()
+            searches, megabytes = build(V)
         except ImportError as error:
             print(f"{name}: left out, {error}")
             continue
