@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file
@@ -668,7 +669,7 @@ def orders(tmp_path):
     )
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "xlsx"])
 def test_predict_keeps_the_columns_of_a_table(suffix, call, model, orders, tmp_path, monkeypatch):
     from limelight.runtime import runner
 
@@ -679,6 +680,8 @@ def test_predict_keeps_the_columns_of_a_table(suffix, call, model, orders, tmp_p
     assert "'label' is 'given_label'" in err
     if suffix == "parquet":
         rows = pq.read_table(out).to_pylist()
+    elif suffix == "xlsx":
+        rows = pandas.read_excel(out).to_dict("records")
     elif suffix == "jsonl":
         rows = [json.loads(line) for line in out.read_text().splitlines()]
     else:
@@ -740,13 +743,14 @@ def test_tables_from_python(call, model, orders, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_written_is_said(refused, model, orders, tmp_path):
-    assert "--out" in refused("predict", model, orders, "--format", "parquet")
+    for form in ("parquet", "xlsx"):
+        assert "--out" in refused("predict", model, orders, "--format", form)
     assert "top is 0" in refused("predict", model, orders, "--top", "0")
     assert "'stars'" in refused("predict", model, orders, "--text", "stars", "--out", tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
 def test_an_interrupted_prediction_leaves_nothing(suffix, call, model, orders, tmp_path, monkeypatch):
     from limelight.runtime.model import Model
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import pandas
 import pytest
 
 from limelight.cli import main
@@ -78,6 +79,21 @@ def test_a_page_is_written_once(index, call, refused, tmp_path):
     assert out.read_text().startswith("<!doctype html>")
     assert "--overwrite" in refused("search", index, "broth", "--out", out)
     assert call("search", index, "broth", "--out", out, "--overwrite", "--no-words", "--per-row")[0] == 0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
+def test_hits_as_a_table(suffix, index, call, tmp_path):
+    out = tmp_path / f"hits.{suffix}"
+    assert call("search", index, "cold soup", "late train", "--top", 1, "--out", out)[0] == 0
+    found = {"csv": pandas.read_csv, "parquet": pandas.read_parquet, "xlsx": pandas.read_excel}[suffix](out)
+    names = ["query", "rank", "score", "text", "source", "row", "key", "matches", "pairs", "stars"]
+    assert list(found) == names
+    assert list(found["text"]) == ["The soup was cold.", "The train was late."]
+    assert list(found["row"]) == [1, 3]
+    assert list(map(int, found["stars"])) == [1, 2]
+    if suffix != "parquet":
+        assert found["matches"][0].startswith("cold +0.")
+    assert call("search", index, "kinase", "--by", "words", "--out", tmp_path / f"none.{suffix}")[0] == 0
 
 
 @pytest.mark.parametrize("asked", [["--format", "jsonl"], ["--json"], ["--format", "text"]])

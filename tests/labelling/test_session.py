@@ -215,7 +215,7 @@ def test_find_by_words_pattern_likeness_and_confidence():
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])
 def test_the_output_has_all_columns_of_the_table(tmp_path, suffix, several):
     from limelight.tables.table import open_table
 
@@ -227,7 +227,8 @@ def test_the_output_has_all_columns_of_the_table(tmp_path, suffix, several):
     session.label(0, ["rooms", "staff"] if several else "rooms", chosen="search")
     out = tmp_path / f"out.{suffix}"
     assert session.save(out, table) == 2
-    names = ["label" if suffix == "csv" or not several else "labels", "by", "when", "marks", "note", "chosen"]
+    lists = several and suffix in ("jsonl", "parquet")
+    names = ["labels" if lists else "label", "by", "when", "marks", "note", "chosen"]
     with open_table(out) as opened:
         assert list(opened.names) == [*names, "id", "text"]
         rows = [
@@ -236,9 +237,7 @@ def test_the_output_has_all_columns_of_the_table(tmp_path, suffix, several):
     assert session.save(out, table, everything=True) == 4
     first = [cells[0] for cells in rows]
     assert [list(x) if not isinstance(x, str) else x for x in first] == (
-        [["rooms", "staff"], ["food"]]
-        if several and suffix != "csv"
-        else ["rooms|staff" if several else "rooms", "food"]
+        [["rooms", "staff"], ["food"]] if lists else ["rooms|staff" if several else "rooms", "food"]
     )
     assert [cells[5] for cells in rows] == ["search", "picked"]
     assert json.loads(rows[1][3]) == [[0, 3]]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from limelight.errors import LimelightError
 from limelight.tables import excel, table
+from limelight.tables.cells import KeptColumns
 from limelight.tables.columns import Columns
 from limelight.tables.encoding import guess_encoding, text_encoding
 from limelight.tables.rows import Row, TableRows
 from limelight.tables.table import column_names, open_table
-from limelight.tables.writers import write_table
+from limelight.tables.writers import NewColumn, write_table
 from refusing import refuses
 
 COLUMNS = Columns("text", "stars")
@@ -110,6 +114,84 @@ def test_a_book_that_would_not_fit_into_memory(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(excel, "MAX_BYTES", 1000)
     with refuses("file-too-large"):
         column_names(path)
+
+
+# ---------------------------------------------------------------- books that are written
+
+
+KEPT = KeptColumns(["text", "id"], ["text", "int"], "in.jsonl")
+
+
+def save(path: Path, *rows: dict[str, Any], kept: KeptColumns = KEPT) -> Path:
+    pytest.importorskip("openpyxl")
+    with write_table(path, "xlsx", [NewColumn("p", "probability")], kept) as writer:
+        for row in rows:
+            writer.append([Row(row["text"], cells=row)], [np.full(1, 1 / 3, np.float32)])
+    return path
+
+
+def test_a_book_is_written_with_its_types(tmp_path: Path) -> None:
+    rows = [
+        {"text": " two\nlines 😀 <b> ", "id": 7},
+        {"text": "half a \ud83d character", "id": 10**17 + 1},  # more digits than a number of Excel has
+        {"text": "-1.5", "id": float("nan")},
+        {"text": "lists", "id": [1, None]},
+        {"text": "true", "id": True},
+        {"text": "none"},
+    ]
+    with open_table(save(tmp_path / "a.xlsx", *rows)) as found:
+        assert found.names == ["p", "text", "id"]
+        assert list(found.rows(found.names)) == [
+            [0.333333, " two\nlines 😀 <b> ", 7],
+            [0.333333, "half a ? character", "100000000000000001"],
+            [0.333333, "-1.5", None],
+            [0.333333, "lists", "[1, null]"],
+            [0.333333, "true", True],
+            [0.333333, "none", None],
+        ]
+
+
+def test_no_text_becomes_a_formula_or_an_error(tmp_path: Path) -> None:
+    texts = ["=1+1", "=", "@SUM(1)", "+cmd|' /C calc'!A0", "#N/A"]
+    path = save(tmp_path / "a.xlsx", *({"text": text} for text in texts))
+    sheet = pytest.importorskip("openpyxl").load_workbook(path).active
+    cells = [row[1] for row in sheet.iter_rows(min_row=2)]
+    assert [(cell.value, cell.data_type) for cell in cells] == [(text, "s") for text in texts]
+    assert all(cell.quotePrefix for cell in cells)  # so that it stays a text when someone edits it
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\0b", r"row 1, column 'text': Excel refuses the control character U\+0000"),
+        ("\uffff", r"U\+FFFF"),
+        ("a" * 32_768, "32,768 characters, and a cell of Excel holds 32,767; write .csv or .parquet"),
+        ("😀" * 16_384, "32,768 characters"),  # Excel counts halves
+    ],
+)
+def test_what_a_cell_cannot_hold_is_said(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(LimelightError, match=said) as error:
+        save(tmp_path / "a.xlsx", {"text": text})
+    assert error.value.code == "cell-unusable"
+    assert list(tmp_path.iterdir()) == []
+    assert not sys.modules["openpyxl.worksheet._writer"].ALL_TEMP_FILES
+
+
+def test_what_a_cell_can_just_hold_is_whole(tmp_path: Path) -> None:
+    longest = "a" * 32_767
+    with open_table(save(tmp_path / "a.xlsx", {"text": longest})) as found:
+        assert list(found.rows(["text"])) == [[longest]]
+
+
+def test_what_a_sheet_cannot_hold_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = [f"c{k}" for k in range(2**14)]
+    with refuses("sheet-full"):
+        save(tmp_path / "a.xlsx", kept=KeptColumns(wide, ["text"] * len(wide)))
+    monkeypatch.setattr(excel, "MAX_ROWS", 3)
+    save(tmp_path / "a.xlsx", *[{"text": "a"}] * 2)
+    with pytest.raises(LimelightError, match="more than 2 rows"):
+        save(tmp_path / "b.xlsx", *[{"text": "a"}] * 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.xlsx"]
 
 
 # ---------------------------------------------------------------- JSON arrays

@@ -199,6 +199,8 @@ def output_format(args: argparse.Namespace, implied: str | None, suffixes: str) 
     asked: str | None = "jsonl" if args.json else args.format or implied
     if args.out and not asked:
         raise LimelightError(f"{args.out} should end in {suffixes}; or add --format", code="file-suffix")
+    if not args.out and asked in ("parquet", "xlsx"):
+        raise conflict(f"{asked} cannot be written to standard output; name a file with --out")
     return asked
 
 

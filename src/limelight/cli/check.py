@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..tables import WRITABLE
 from ._parser import add_flag, conflict
 from ._shared import add_shared, check_least, open_data, print_result, table
 
@@ -31,7 +32,7 @@ WIDTH = 60  # characters of a text
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "table of labelled text")
     add_shared(parser, "--text", "--label")
-    add_flag(parser, "--out", "FILE", "a page (.html), or a table of all findings (.csv, .jsonl, .parquet)")
+    add_flag(parser, "--out", "FILE", f"a page (.html), or a table of all findings ({WRITABLE})")
     add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
     add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
     add_flag(parser, "--max-length", "N", "say which texts have more words than this: a model cuts them", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
 from ._parser import add_flag, wrong_model
 from ._shared import add_shared, check_out, on_terminal, print_result, read_rows
@@ -12,7 +13,7 @@ HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\
 Write the embedding M of every text, in the order of the texts: as one array (texts, r, 2u), or with --flat
 (texts, r * 2u), into .npy or .safetensors; or as a column before all columns of the table, into .parquet,
-.csv, .tsv or .jsonl. Parquet holds M flat. A pair model embeds one column of texts at a time.
+.csv, .tsv, .jsonl or .xlsx. Parquet holds M flat. A pair model embeds one column of texts at a time.
 The model "reader" is bundled and needs no training; with --vector it writes one vector of length 1 per text.
 
 With --engine, any number of tables become a folder of Parquet files, with one vector per text.
@@ -25,7 +26,7 @@ With --engine, any number of tables become a folder of Parquet files, with one v
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
     add_flag(parser, "data", "DATA", "table of texts (default: lines of standard input)", nargs="?")
-    add_flag(parser, "--out", "FILE", ".npy or .safetensors; .parquet, .csv, .tsv or .jsonl", required=True)
+    add_flag(parser, "--out", "FILE", f".npy or .safetensors; {WRITABLE}", required=True)
     shape = parser.add_mutually_exclusive_group()
     add_flag(shape, "--flat", "", "M as one long vector per text")
     add_flag(shape, "--vector", "", "one short vector per text, for similarity: reader only")

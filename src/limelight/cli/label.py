@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError
+from ..tables import WRITABLE
 from ._parser import add_flag, conflict
 from ._shared import add_shared
 from .explore import show_address
@@ -27,7 +28,7 @@ goes on where it was left, and several people may label into one file (--by). On
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "table of texts")
-    add_flag(parser, "--out", "FILE", "the labels: .csv, .tsv, .jsonl or .parquet", required=True)
+    add_flag(parser, "--out", "FILE", f"the labels: {WRITABLE}", required=True)
     add_shared(parser, "--text")
     add_flag(parser, "--classes", "NAME", "names of classes to start with", nargs="+", default=None)
     describe = "file with a line 'class: a sentence about it' for each class, for a first guess"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
 from ._parser import add_flag, conflict
 from ._shared import add_shared, check_out, on_terminal, output_format, read_rows, threshold_from
@@ -15,19 +16,19 @@ In a table, a row without text is an error; a blank line of standard input is a 
 every line has its answer. --skip-bad skips both.
 
   limelight predict model new.csv --text text --out answers.csv
-  limelight predict model new.parquet --top 3 --words --out answers.parquet
+  limelight predict model new.parquet --top 3 --words --out answers.xlsx
   limelight predict model new.csv --target-precision 0.95 --out answers.csv      no label where it is unsure
   limelight predict model reviews/ --out answers/ --engine ray                   many tables, on all cores
   echo "The soup was cold." | limelight predict model --format jsonl"""
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     data = "table of texts (default, or -: lines of standard input, pairs separated by a tab)"
     add_flag(parser, "data", "DATA", data, nargs="?")
-    out = "file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)"
+    out = f"file to write: {WRITABLE} (default: standard output)"
     add_flag(parser, "--out", "FILE", out)
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it [csv]")
     add_flag(parser, "--probabilities", "", "add the probability of every class")
@@ -92,8 +93,5 @@ def _format(args: argparse.Namespace) -> str:
 
     suffix = format_of(args.out) if args.out else None
     if args.json and {args.format, suffix} - {None, "jsonl"}:
-        raise conflict("--json and csv, tsv or parquet exclude each other; leave out one of them")
-    form = output_format(args, suffix, ".csv, .tsv, .jsonl or .parquet") or "csv"
-    if form == "parquet" and not args.out:
-        raise conflict("parquet cannot be written to standard output; name a file with --out")
-    return form
+        raise conflict("--json and another format exclude each other; leave out one of them")
+    return output_format(args, suffix, WRITABLE) or "csv"

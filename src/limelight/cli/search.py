@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
+from ..tables import WRITABLE
 from ._parser import add_flag, conflict
 from ._shared import add_shared, check_least, check_out, output_format, standard_input
 
@@ -24,9 +25,11 @@ every line of standard input is one.
 
   limelight search reviews.index "the soup was cold"
   limelight search reviews.index "the soup was cold" --where hotel=Ritz --where "stars>=4"
-  limelight search reviews.index "the soup was cold" --out results.html"""
+  limelight search reviews.index "the soup was cold" --out results.html
+  limelight search reviews.index "the soup was cold" --top 100 --out hits.xlsx"""
 
-FORMATS = {"text": ".txt", "jsonl": ".jsonl", "html": ".html"}
+FORMATS = ("text", "html", "csv", "tsv", "jsonl", "parquet", "xlsx")
+OUT = f".txt, .html, {WRITABLE}"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
     add_flag(parser, "--no-words", "", "leave out the words that made the match")
     add_flag(parser, "--model", "MODEL", "where the index's model is now, if it was moved")
-    add_flag(parser, "--out", "FILE", ".txt, .jsonl or .html (default: standard output)")
+    add_flag(parser, "--out", "FILE", f"{OUT} (default: standard output)")
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
     add_shared(parser, "--overwrite")
@@ -49,11 +52,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Search and print."""
     from ..search.index import Index
-    from ..storage.files import atomic_file
+    from ..tables.writers import format_of
 
     suffix = Path(args.out or "").suffix.lower()
-    implied = next((form for form, each in FORMATS.items() if each == suffix), None)
-    form = output_format(args, implied, ", ".join(FORMATS.values())) or "text"
+    implied = {".txt": "text", ".html": "html"}.get(suffix) or format_of(args.out or "")
+    form = output_format(args, implied, OUT) or "text"
     if implied and form != implied:
         raise conflict(f"{args.out} would be {implied}, but {form} is asked for; change one of them")
     check_least(args, top=1)
@@ -69,6 +72,19 @@ def run(args: argparse.Namespace) -> None:
         queries, args.top, by=args.by, where=args.where, words=not args.no_words,
         per_row=args.per_row or None,
     )  # fmt: skip
+    _write(args, form, queries, results)
+
+
+def _write(
+    args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]]
+) -> None:
+    from ..storage.files import atomic_file
+
+    if form not in ("text", "html", "jsonl"):
+        from ..search.hit_table import write_hits
+
+        write_hits(args.out, form, queries, results, args.overwrite)
+        return
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:
         print(text, end="")

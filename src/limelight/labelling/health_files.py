@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import LimelightError
 from ..explain.render import render_page
 from ..storage.files import atomic_file, check_output_file
+from ..tables import WRITABLE
 from ..tables.cells import KeptColumns
 from ..tables.columns import Columns
 from ..tables.formats import BadRowError
@@ -39,9 +40,7 @@ def read_labelled(table: Table, columns: Columns) -> tuple[list[Any], list[Any]]
 def check_health_file(path: str | Path, overwrite: bool) -> None:
     """Raise before the work unless the file can be written."""
     if Path(path).suffix.lower() not in PAGES and format_of(path) is None:
-        raise LimelightError(
-            f"{path} should end in .html, .csv, .tsv, .jsonl or .parquet", code="file-suffix"
-        )
+        raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
     check_output_file(path, overwrite)
 
 

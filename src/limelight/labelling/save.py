@@ -13,12 +13,12 @@ from ..tables.cells import KeptColumns
 from ..tables.columns import choose_columns
 from ..tables.rows import Row, chunks, open_rows
 from ..tables.table import open_table
-from ..tables.writers import NewColumn, require_format, write_table
+from ..tables.writers import LISTS, NewColumn, require_format, write_table
 
 if TYPE_CHECKING:
     from .session import LabelSession
 
-SEPARATOR = "|"  # between labels in csv and tsv
+SEPARATOR = "|"  # between labels where a cell has no lists
 NAMES = ("by", "when", "marks", "note", "chosen")
 
 
@@ -32,7 +32,7 @@ def save_labels(
 ) -> int:
     """Write what was said as the first columns; count the rows."""
     form = require_format(path)
-    lists = session.several and form not in ("csv", "tsv")
+    lists = session.several and form in LISTS
     label = NewColumn("labels", "labels", "text") if lists else NewColumn("label", "label", "text")
     new = [label, *(NewColumn(name, "label", "text") for name in NAMES)]
     with ExitStack() as stack:

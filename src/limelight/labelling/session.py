@@ -351,7 +351,7 @@ class LabelSession:
         """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.
 
         `table` is where the texts came from, and `text` their column; without it there is a column `text`.
-        Only rows with a label, unless `everything` is on. By the name: .csv, .tsv, .jsonl or .parquet.
+        Only rows with a label, unless `everything` is on. By the name: .csv, .tsv, .jsonl, .parquet or .xlsx.
         """
         with self._lock:
             self.refresh()

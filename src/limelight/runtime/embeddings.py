@@ -13,6 +13,7 @@ from numpy.lib import format as npy
 from ..errors import LimelightError
 from ..storage.array_files import safetensors_header
 from ..storage.files import atomic_file
+from ..tables import WRITABLE
 from ..tables.cells import KeptColumns
 from ..tables.columns import choose_columns
 from ..tables.rows import Row, open_rows, text_columns
@@ -38,8 +39,9 @@ def embed_table(
 ) -> tuple[int, ...]:
     """Write a table with a column `embedding` before its own, and return the shape of all embeddings.
 
-    `out` ends in .csv, .tsv, .jsonl or .parquet, which holds M flat; the shape is in the column's metadata.
-    With `flat` M is one long vector anyway; with `vector`, a reader gives one of length 1 to compare by.
+    `out` ends in .csv, .tsv, .jsonl, .xlsx, whose cells are large enough for vectors but not for most M, or
+    .parquet, which holds M flat, its shape in the column's metadata. With `flat` M is one long vector
+    anyway; with `vector`, a reader gives one of length 1 to compare by.
 
     >>> import json, tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -123,8 +125,7 @@ def array_header(path: str | Path) -> Callable[[tuple[int, ...]], bytes]:
     found = _HEADERS.get(Path(path).suffix.lower())
     if found is None:
         raise LimelightError(
-            f"{path} must end in {' or '.join(_HEADERS)}, or be a table: .parquet, .csv, .tsv, .jsonl",
-            code="table-format",
+            f"{path} must end in {' or '.join(_HEADERS)}, or be a table: {WRITABLE}", code="table-format"
         )
     return found
 

@@ -17,7 +17,7 @@ from ..tables.cells import KeptColumns, find_type
 from ..tables.columns import Columns, choose_columns
 from ..tables.rows import Row, TableRows, open_rows, text_columns, without_skipped
 from ..tables.table import Table, open_table
-from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
+from ..tables.writers import LISTS, NewColumn, TableWriter, Values, require_format, write_table
 from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
@@ -25,7 +25,7 @@ from .model import READ_AT_ONCE, Model
 from .model_aspects import require_aspects
 
 Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
-SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
+SEPARATOR = "|"  # between labels where a cell has no lists, and the training data had
 
 
 def predict_table(
@@ -44,14 +44,15 @@ def predict_table(
     overwrite: bool = False,
     progress: bool = False,
 ) -> int:
-    """Predict labels for a table and write it with them, as .csv, .tsv, .jsonl or .parquet; count its rows.
+    """Predict labels for a table and write it with them, in the format that `out` names; count its rows.
 
-    The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
-    `top=3` the second and third label, with `words` the words that decided, with `aspects` what the text says
-    about each aspect of the model; then all columns of the table, in order. With `abstain_below`, the label
-    is empty where its confidence is lower. Where a text may have several labels, one column `labels` has
-    them, as a list or, in csv and tsv, joined by the separator of the training data; regression has one
-    column `value`. Some rows are in memory at a time, and `out` appears when all of it is written.
+    `out` ends in .csv, .tsv, .jsonl, .parquet or .xlsx. The columns `label` and `confidence` come first, then
+    with `probabilities` that of every class, with `top=3` the second and third label, with `words` the words
+    that decided, with `aspects` what the text says about each aspect of the model; then all columns of the
+    table, in order. With `abstain_below`, the label is empty where its confidence is lower. Where a text may
+    have several labels, one column `labels` has them, as a list or, in csv, tsv and xlsx, joined by the
+    separator of the training data; regression has one column `value`. Some rows are in memory at a time, and
+    `out` appears when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -122,7 +123,7 @@ class Predictions:
         self.top = min(top, len(model.labels))
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
-        self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
+        self.nested, self.joined = form == "jsonl", form not in LISTS
         self.kept = kept.names
         self.columns = [column for column, _ in self._new(np.empty((0, len(model.labels)), np.float32))]
 

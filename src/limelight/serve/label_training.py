@@ -21,7 +21,7 @@ from ..errors import LimelightError
 from ..labelling.session import LabelSession
 from ..tables.cells import KeptColumns
 from ..tables.rows import Row
-from ..tables.writers import NewColumn, write_table
+from ..tables.writers import LISTS, NewColumn, format_of, write_table
 
 HELD_OUT = 5  # every so many labels
 LEAST = 20  # labels to train on
@@ -45,7 +45,7 @@ class Training:
 
     def command_line(self) -> str:
         """What to type instead; the file has all labels."""
-        label = "labels" if self._session.several and self._out.suffix in (".jsonl", ".parquet") else "label"
+        label = "labels" if self._session.several and format_of(self._out) in LISTS else "label"
         parts = ["limelight", "train", str(self._out), "--text", self._text, "--label", label,
                  *self._flags(), "--out", str(self._model)]  # fmt: skip
         return shlex.join(parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .cells import ABSENT, ArrowRow, KeptColumns, as_text, list_cells
+from .cells import ABSENT, ArrowRow, KeptColumns, as_text, as_unicode, list_cells
 
 if TYPE_CHECKING:
     from .writers import NewColumn
@@ -43,7 +43,7 @@ def new_array(field: Any, values: Any) -> Any:
     if field.type == pa.float32():
         return pa.array(np.asarray(values, np.float32))
     if field.type == _WORDS:
-        values = [[{"word": _unicode(word), "weight": weight} for word, weight in each] for each in values]
+        values = [[{"word": as_unicode(word), "weight": weight} for word, weight in each] for each in values]
         return pa.array(values, _WORDS)
     return _column(values, field.type)
 
@@ -73,12 +73,7 @@ def _slices(rows: Sequence[ArrowRow]) -> list[Any]:
 
 def _column(values: Sequence[Any], kind: Any) -> Any:
     if kind == pa.string():
-        values = [None if each is None or each is ABSENT else _unicode(as_text(each)) for each in values]
+        values = [None if each is None or each is ABSENT else as_unicode(as_text(each)) for each in values]
     else:
         values = [None if each is ABSENT else each for each in values]
     return pa.array(values, kind)
-
-
-def _unicode(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and parquet cannot."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

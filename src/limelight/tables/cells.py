@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from ..storage.json_file import to_json_values
 
 # As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
 Cells = Sequence[Any] | dict[str, Any]
+_FORMULA = re.compile(r"(?![+-]?\d+(\.\d+)?(e[+-]?\d+)?\Z)[=+@\t\r-]", re.ASCII)  # not a number
 
 
 class ArrowBlock:
@@ -97,6 +99,24 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool | list | dict):
         return json.dumps(to_json_values(value, str), ensure_ascii=False)
     return str(value)
+
+
+def as_unicode(text: str) -> str:
+    """The text without halves of characters, which JSON can hold and other formats cannot.
+
+    >>> as_unicode("caf\\udce9"), as_unicode("café")
+    ('caf?', 'café')
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would take a text for a formula; a number is none.
+
+    >>> is_formula("=cmd()"), is_formula("-1.5")
+    (True, False)
+    """
+    return _FORMULA.match(text) is not None
 
 
 def find_type(values: Iterable[Any], before: str = "") -> str:

@@ -1,21 +1,26 @@
-"""Sheets of .xlsx files. Needs openpyxl."""
+"""Sheets of .xlsx files, read and written. Needs openpyxl."""
 
 from __future__ import annotations
 
 import datetime
+import math
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import LimelightError, warn
 from ..storage.compression import tidy_reading
 from .abstract import Table, Values
-from .cells import KeptColumns, as_text, find_type
-from .formats import BadRowError, join_names, max_row, split_sheet
+from .cells import KeptColumns, as_text, as_unicode, find_type, is_formula
+from .formats import BadRowError, join_names, max_row, shorten, split_sheet
 
 MAX_BYTES = 2**30  # of a book when it is unpacked: the library holds all its different texts in memory
+MAX_ROWS, MAX_COLUMNS, MAX_CELL = 2**20, 2**14, 2**15 - 1  # of a sheet; characters as UTF-16 counts them
+MAX_DIGITS = 15  # of a whole number: Excel drops the others
+_REFUSED = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 
 
@@ -88,18 +93,86 @@ def _value(cell: Any) -> Any:
     return None if cell in _ERRORS or cell == "" else cell
 
 
-def _open_book(path: Path) -> Any:
+class SheetWriter:
+    """A book of one sheet, written row by row. What a sheet cannot hold is an error, never cut or changed."""
+
+    def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
+        if len(names) > MAX_COLUMNS:
+            raise _full(f"{len(names):,} columns", f"{MAX_COLUMNS:,}")
+        library = _openpyxl("writing .xlsx")
+        self._file, self._names, self._rows = file, names, 0
+        self._book = library.Workbook(write_only=True)
+        self._sheet = self._book.create_sheet("Sheet")
+        self._sheet.freeze_panes = "A2"
+        self._text_cell = library.cell.WriteOnlyCell
+        self.append(names)
+
+    def append(self, cells: Sequence[Any]) -> None:
+        """Write a row; the first is the names."""
+        if self._rows == MAX_ROWS:
+            raise _full(f"more than {MAX_ROWS - 1:,} rows", "that")
+        self._sheet.append([self._cell(value, k) for k, value in enumerate(cells)])
+        self._rows += 1
+
+    def finish(self) -> None:
+        """Write the book; until now the rows are in a temporary file of the library."""
+        self._book.save(self._file)
+
+    def close(self) -> None:
+        """After an error, remove the library's temporary file; otherwise, nothing."""
+        if not self._sheet.closed:
+            with suppress(Exception):
+                self._sheet.close()
+                self._sheet._writer.cleanup()
+
+    def _cell(self, value: Any, column: int) -> Any:
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        if isinstance(value, int) and abs(value) < 10**MAX_DIGITS:
+            return value
+        text = as_unicode(as_text(value))
+        if fault := _fault(text):
+            row = f"row {self._rows}" if self._rows else "the header"
+            where = f"{row}, column {shorten(self._names[column])!r}"
+            raise LimelightError(f"{where}: {fault}; write .csv or .parquet instead", code="cell-unusable")
+        if text not in _ERRORS and not is_formula(text):
+            return text or None
+        cell = self._text_cell(self._sheet, text)
+        cell.data_type, cell.quotePrefix = "s", True  # a text, and after someone edits it too
+        return cell
+
+
+def _fault(text: str) -> str:
+    """Why a text cannot be a cell, or ""."""
+    if found := _REFUSED.search(text):
+        return f"Excel refuses the control character U+{ord(found[0]):04X}"
+    size = len(text) if len(text) <= MAX_CELL // 2 else len(text.encode("utf-16-le")) // 2
+    return f"{size:,} characters, and a cell of Excel holds {MAX_CELL:,}" if size > MAX_CELL else ""
+
+
+def _full(given: str, most: str) -> LimelightError:
+    fault = f"{given}, and a sheet of Excel holds {most}; write .csv or .parquet instead"
+    return LimelightError(fault, code="sheet-full")
+
+
+def _openpyxl(what: str | Path) -> Any:
     try:
         import openpyxl
+        import openpyxl.cell
     except ImportError:
-        raise LimelightError(f"{path} needs openpyxl: pip install '.[excel]'", code="needs-extra") from None
+        raise LimelightError(f"{what} needs openpyxl: pip install '.[excel]'", code="needs-extra") from None
+    return openpyxl
+
+
+def _open_book(path: Path) -> Any:
+    library = _openpyxl(path)
     with _tidy(path):
         with zipfile.ZipFile(path) as archive:
             size = sum(each.file_size for each in archive.infolist())
         if size > MAX_BYTES:
             wrong = f"{path} has {size:,} bytes when unpacked, more than {MAX_BYTES:,}"
             raise LimelightError(f"{wrong}; save the sheet as .csv", code="file-too-large")
-        return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        return library.load_workbook(path, read_only=True, data_only=True, keep_links=False)
 
 
 def _choose_sheet(book: Any, path: Path, name: str) -> Any:

@@ -13,9 +13,9 @@ from ..storage.compression import COMPRESSIONS
 
 FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-    ".parquet": "parquet", ".xlsx": "excel", ".txt": "lines",
+    ".parquet": "parquet", ".xlsx": "xlsx", ".txt": "lines",
 }  # fmt: skip
-_COMPRESSED_ALREADY = ("parquet", "excel")
+_COMPRESSED_ALREADY = ("parquet", "xlsx")
 
 
 class BadRowError(Exception):

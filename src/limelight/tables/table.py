@@ -51,7 +51,7 @@ def open_table(path: str | Path) -> Table:
         "parquet": _ParquetTable,
         "jsonl": _JsonTable,
         "json": _JsonArrayTable,
-        "excel": ExcelTable,
+        "xlsx": ExcelTable,
         "lines": _LinesTable,
     }
     return others.get(table_format(path), _CsvTable)(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -17,13 +16,15 @@ import numpy as np
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
-from .cells import ABSENT, KeptColumns, as_text, free_names, list_cells
+from . import WRITABLE
+from .cells import ABSENT, KeptColumns, as_text, free_names, is_formula, list_cells
+from .excel import SheetWriter
 from .formats import FORMATS as READABLE
 from .rows import Row
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx")
+LISTS = ("jsonl", "parquet")  # of these, a cell can hold several values
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
-_FORMULA = re.compile(r"(?![+-]?\d+(\.\d+)?(e[+-]?\d+)?\Z)[=+@\t\r-]", re.ASCII)  # not a number
 
 
 class NewColumn(NamedTuple):
@@ -54,7 +55,7 @@ def require_format(path: str | Path) -> str:
     """The format to write by a file's name, or an error."""
     form = format_of(path)
     if form is None:
-        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet", code="table-format")
+        raise LimelightError(f"{path} must end in {WRITABLE}", code="table-format")
     return form
 
 
@@ -74,9 +75,8 @@ def write_table(
         return
     check_output_file(path, overwrite)
     with atomic_file(path, overwrite) as file:
-        if form == "parquet":
-            writer = ParquetTable(file, new, kept)
-            with closing(writer):
+        if form in _BINARY:
+            with closing(_BINARY[form](file, new, kept)) as writer:
                 yield writer
                 writer.finish()
             return
@@ -101,7 +101,7 @@ def escape_formulas(cells: list[Any]) -> list[Any]:
     >>> escape_formulas(["=cmd()", "fine", -1, "-1.5"])
     ["'=cmd()", 'fine', -1, '-1.5']
     """
-    return [f"'{x}" if isinstance(x, str) and _FORMULA.match(x) else x for x in cells]
+    return [f"'{x}" if isinstance(x, str) and is_formula(x) else x for x in cells]
 
 
 class CsvTable:
@@ -208,6 +208,29 @@ class ParquetTable:
             self._writer.is_open = False
 
 
+class ExcelTable:
+    """A sheet. Numbers are numbers, and what csv holds as text is text here: no cell becomes a formula."""
+
+    def __init__(self, file: BinaryIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
+        self.kept = kept
+        self._formats = [_FOR_SHEETS[column.kind] for column in new]
+        self._sheet = SheetWriter(file, [*(column.name for column in new), *_names(kept, new)])
+
+    def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
+        new = [map(form, each) for form, each in zip(self._formats, values, strict=True)]
+        for row, *cells in zip(rows, *new, strict=True):
+            self._sheet.append([*cells, *list_cells(row.cells, self.kept.names)])
+
+    def finish(self) -> None:
+        self._sheet.finish()
+
+    def close(self) -> None:
+        self._sheet.close()
+
+
+_BINARY: dict[str, type[ParquetTable] | type[ExcelTable]] = {"parquet": ParquetTable, "xlsx": ExcelTable}
+
+
 def _names(kept: KeptColumns, new: Sequence[NewColumn]) -> list[str]:
     """The names of the kept columns; those that must change are said."""
     names = free_names(kept.names, [column.name for column in new])
@@ -248,3 +271,4 @@ _FOR_JSON: dict[str, Callable[[Any], Any]] = {
     "words": lambda words: [[word, _round(weight)] for word, weight in words],
     "vector": _numbers,
 }
+_FOR_SHEETS = _FOR_CSV | {"number": _FOR_JSON["number"], "probability": _round}
