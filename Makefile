@@ -15,7 +15,7 @@ help:
 	@echo "make quick   lint and the quick tests, in a minute or so: for while you work"
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
-	@echo "make dist    test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
+	@echo "make dist    build the site, test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
 	@echo "make docs    the documentation as a site in build/site, with search; a broken link is an error"
 	@echo "make audit   look for known vulnerabilities of the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
@@ -61,7 +61,7 @@ lint: setup
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
 
-dist: setup
+dist: setup docs
 	$(BIN)/python tests/wheel.py --python $(PYTHON) --out dist
 
 docs: .venv/docs/ready

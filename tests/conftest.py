@@ -69,6 +69,14 @@ SLOW = {
     ],
 }  # fmt: skip
 
+# In the reason of skipped tests, and what is said of them.
+MISSING = {
+    "no chromium": "{} tests of the pictures in a browser were skipped: there is no Chromium on this machine."
+    " To run them, install it (on Debian and Ubuntu: apt-get install chromium).",
+    "no mkdocs": "The links of the documents were checked, but the site was not built. `make docs` builds it,"
+    " and from then on the tests do.",
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     left_out = "; ".join(SLOW)
@@ -85,13 +93,10 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Without a browser a few tests are skipped: say so where it is read."""
+    """Without a browser or mkdocs a few tests are skipped: say so where it is read."""
     if config.getoption("--quick"):
         terminalreporter.write_line(f"Left out: {'; '.join(SLOW)}. `make test` runs every test.")
     skipped = terminalreporter.stats.get("skipped", [])
-    count = sum("no chromium" in str(report.longrepr) for report in skipped)
-    if count:
-        terminalreporter.write_line(
-            f"{count} tests of the pictures in a browser were skipped: there is no Chromium on this machine. "
-            "To run them, install it (on Debian and Ubuntu: apt-get install chromium)."
-        )
+    for what, said in MISSING.items():
+        if count := sum(what in str(report.longrepr) for report in skipped):
+            terminalreporter.write_line(said.format(count))

@@ -33,11 +33,6 @@ PAGES = [
     "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md", "docs/aspects.md",
     "docs/label.md", "docs/coming-from.md", "docs/network.md",
 ]  # fmt: skip
-DOCUMENTS = sorted(
-    str(path.relative_to(HERE))
-    for where in ("", "docs/**/", "experiments/**/")
-    for path in HERE.glob(f"{where}*.md")
-)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ECHO = re.compile(r'echo "(.*?)" \| (.*)')
 
@@ -135,42 +130,6 @@ def test_the_files_run_by_hand_give_the_same_answers(file, precision, bound, def
     expected = limelight.load(default_model, precision=precision).predict_proba(texts)
     assert expected.max() > 0.4  # it has learnt something to get wrong
     np.testing.assert_allclose(found, expected, atol=bound)
-
-
-def anchors(page: Path) -> set[str]:
-    """What a link can have after #, made from the headings as GitHub does."""
-    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
-
-
-@pytest.mark.parametrize("page", DOCUMENTS)
-def test_links_lead_somewhere(page):
-    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", (HERE / page).read_text()):
-        path, _, anchor = link.partition("#")
-        target = (HERE / page).parent / path if path else HERE / page
-        assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
-
-
-def test_every_page_is_in_the_navigation_of_the_site():
-    navigation = (HERE / "mkdocs.yml").read_text()
-    pages = [page for page in DOCUMENTS if page.startswith("docs/") and "/log/2" not in page]
-    assert [page for page in pages if f": {page}\n" not in navigation] == []
-
-
-OURS = re.compile(r"(?:experiments|tests|scripts|src|examples)/[\w./-]+\.(?:py|md|js|cu)\b")
-ROOMS = [path.name for path in (HERE / "src" / "limelight").iterdir() if path.is_dir()]
-IN_A_ROOM = re.compile(rf"`((?:{'|'.join(ROOMS)})/[\w/]+\.(?:py|cu|js))`")
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in DOCUMENTS if "/log/" not in page and page != "CHANGELOG.md"]
-)
-def test_named_files_are_there(page):
-    """The log and the changelog keep the names of their time."""
-    text = (HERE / page).read_text()
-    named = [*OURS.findall(text), *(f"src/limelight/{path}" for path in IN_A_ROOM.findall(text))]
-    assert [path for path in named if not (HERE / path).exists()] == []
 
 
 SNLI, HOTELS = "The best recipes on SNLI", "Half a million reviews"
