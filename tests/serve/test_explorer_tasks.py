@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from browsers import needs_chromium
 from limelight.explain import joint
+from limelight.explain.calibration import measure_calibration
 from limelight.reading import captions
 from limelight.runtime.metrics import measure
 from limelight.runtime.model import Model
@@ -223,6 +224,7 @@ function answer({ file, filters, addresses }) {
     rows: filters.map(filter => [...table.select({ ...all, ...filter })]),
     score: table.task.score(table, 0),
     counts: table.task.isNumber ? [] : table.counts(undefined, 0),
+    bins: table.task.hasSeveral ? [-1, 1].map(label => table.calibration(table.mask(all), 0, label)) : [],
     groups: ["truth", "predicted"].map(kind => [...table.groups(kind, 0).values]),
     orders: Object.keys(table.orders(all)),
     again: addresses.map(address => String(filterToAddress(filterFromAddress(address, table), table))),
@@ -263,9 +265,12 @@ def test_rows_of_several_labels(tmp_path: Path) -> None:
     given = model.decide(P)
     filters = [
         {"truth": 1}, {"predicted": 2}, {"right": "right"}, {"truth": 0, "right": "wrong"},
-        {"predicted": 0, "right": "wrong"}, {"predicted": 1, "sort": "most"},
+        {"predicted": 0, "right": "wrong"}, {"predicted": 1, "sort": "most"}, {"from": 0.9, "to": 1},
+        {"label": 1, "from": 0.4, "to": 0.5}, {"label": 2, "from": 0, "to": 0.1},
     ]  # fmt: skip
-    addresses = ["#true=soup&sort=most", "#sort=most", "#predicted=tea&confidence=0.1-0.2"]
+    addresses = [
+        "#true=soup&sort=most", "#sort=most", "#predicted=tea&confidence=0.1-0.2&label=soup", "#label=coffee",
+    ]  # fmt: skip
     found = in_table(tmp_path, "multi-label", filters, addresses)
     masks = [
         truth[:, 1] == 1, given[:, 2], (given == truth).all(axis=1), (truth[:, 0] == 1) & ~given[:, 0],
@@ -275,6 +280,17 @@ def test_rows_of_several_labels(tmp_path: Path) -> None:
     assert all(mask.any() for mask in masks)
     surest = sorted(np.flatnonzero(given[:, 1]).tolist(), key=lambda row: (-P[row, 1], row))
     assert found["rows"][5] == surest
+    masks = [(P > 0.9).any(axis=1), (P[:, 1] > 0.4) & (P[:, 1] <= 0.5), P[:, 2] <= 0.1]
+    assert found["rows"][6:] == [np.flatnonzero(mask).tolist() for mask in masks]
+    assert all(0 < mask.sum() < 60 for mask in masks)
+    for bins, some in zip(found["bins"], (slice(None), slice(1, 2)), strict=True):
+        expected = measure_calibration(P[:, some].ravel().astype(float), truth[:, some].ravel() == 1)
+        assert [each["count"] for each in bins] == expected.counts.tolist()
+        np.testing.assert_allclose(
+            [[each["right"], each["confidence"]] for each in bins],
+            np.stack([expected.accuracy, expected.confidence], axis=1) * expected.counts[:, None],
+            atol=1e-4,
+        )
     metrics = measure("multi-label", P, truth, model.thresholds)
     exact = f"{metrics.subset_accuracy:.2%}"
     assert found["score"] == f"micro F1 {metrics.micro_f1:.3f}, all labels right for {exact}"
@@ -283,7 +299,7 @@ def test_rows_of_several_labels(tmp_path: Path) -> None:
     assert by_truth == np.where(truth.any(axis=1), truth.argmax(axis=1), 3).tolist()
     assert by_answer == np.where(given.any(axis=1), (P * given).argmax(axis=1), 3).tolist()
     assert found["orders"] == []  # without a label there is nothing to sort by
-    assert found["again"] == ["sort=most&true=soup", "", "predicted=tea"]
+    assert found["again"] == ["sort=most&true=soup", "", "predicted=tea&label=soup&confidence=0.1-0.2", ""]
 
 
 @needs_node
@@ -393,11 +409,26 @@ def test_a_person_sees_several_labels(tmp_path: Path, saved: bool) -> None:
             )
             np.testing.assert_allclose(shown_weights(page), model.read(text, label=label).decided, atol=0.006)
         assert "against=tea" in page.url
-        assert tabs(page) == ["Labels", "Map"]
+        assert tabs(page) == ["Labels", "Calibration", "Map"]
         page.get_by_label("Predicted", exact=True).select_option(label="soup")
         wait_for_count(page, int(given[:, 1].sum()))
         page.get_by_label("Order", exact=True).select_option("most")
         page.get_by_role("button", name="Clear filters").click()
+        page.get_by_role("button", name="Calibration").click()
+        P = model.predict_proba(TEXTS)
+        shown = page.locator(".bins button").all()
+        assert sum(int(each.inner_text()) for each in shown) == P.size
+        page.get_by_label("Label", exact=True).select_option(label="soup")
+        page.wait_for_function("() => document.querySelector('.axis').textContent.includes('“soup”')")
+        middle = (P[:, 1] > 0.4) & (P[:, 1] <= 0.5)
+        share = np.mean([TRUE["multi-label"][row].count("soup") for row in np.flatnonzero(middle)])
+        name = f"probability of “soup” 40 to 50%: {middle.sum()} texts, {share:.1%} have it"
+        page.get_by_role("button", name=name).click()
+        wait_for_count(page, int(middle.sum()))
+        assert "label=soup&confidence=0.4-0.5" in page.url
+        page.get_by_role("button", name="probability of soup 40% to 50% ×").click()
+        wait_for_count(page, 60)
+        page.get_by_role("button", name="Labels", exact=True).click()
         page.get_by_role("region", name="Data").get_by_role("button", name="cold").click()
         wait_for_count(page, 30)
         page.locator(".item").first.click()

@@ -15,6 +15,7 @@ import { VirtualList } from "./virtual_list.js"
 
 const PAUSE = 150 // ms without a key
 const MAPS = ["map", "scatter"] // which are drawn once and then repainted
+const CONTROLS = "button, select"
 const FIGURES = { confusion: "Confusion", scatter: "Predicted and true", classes: "Classes", calibration: "Calibration", map: "Map", aspects: "Aspects" }
 
 export class DataPanel {
@@ -198,8 +199,7 @@ export class DataPanel {
         (truth, predicted) => this.change({ truth, predicted, right: "" })),
       classes: () => drawClasses(table, table.counts(table.mask(filter, found, ["truth", "predicted"]), of), table.truth ? filter.truth : filter.predicted,
         k => this.change(table.truth ? { truth: k } : { predicted: k })),
-      calibration: () => drawCalibration(table, table.calibration(table.mask(filter, found, ["from", "to"]), of), filter,
-        (from, to) => this.change({ from, to })),
+      calibration: () => drawCalibration(table, table.calibration(table.mask(filter, found, ["from", "to"]), of, filter.label), filter, changes => this.change(changes)),
       scatter: () => this.scatter.root,
       map: () => this.map.root,
       aspects: () => drawAspects(table, table.aspectSummary(table.mask(filter, found, ["aspect", "says"])), filter, (aspect, says) => this.change({ aspect, says })),
@@ -211,7 +211,7 @@ export class DataPanel {
     if (this.holder.firstChild !== made) this.holder.replaceChildren(made, ...(withClauses ? [this.clauses.root] : []))
     if (this.figure === "map") this.map.show(table.mask(filter, found, ["box"]), filter)
     if (this.figure === "scatter") this.scatter.show(table.mask(filter, found, ["area"]), { ...filter, box: filter.area })
-    if (focused >= 0) this.holder.querySelectorAll("button")[focused]?.focus()
+    if (focused >= 0) this.holder.querySelectorAll(CONTROLS)[focused]?.focus()
   }
 
   drawFilters() {
@@ -231,9 +231,9 @@ export class DataPanel {
     ].filter(Boolean))
     if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
     const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)
-    const isFiltered = Object.keys(ALL).some(name => !["sort", "of"].includes(name) && filter[name] !== ALL[name])
+    const isFiltered = Object.keys(ALL).some(name => !["sort", "of", "label"].includes(name) && filter[name] !== ALL[name])
     this.count.replaceChildren(...[`${number(this.rows.length)} of ${number(table.rows)} texts`,
-      (filter.from > 0 || filter.to < 1) && chip(`confidence ${percent(filter.from, 0)} to ${percent(filter.to, 0)}`, { from: 0, to: 1 }),
+      (filter.from > 0 || filter.to < 1) && chip(`${table.task.hasSeveral ? `probability ${filter.label < 0 ? "of a label" : `of ${table.labels[filter.label]}`}` : "confidence"} ${percent(filter.from, 0)} to ${percent(filter.to, 0)}`, { from: 0, to: 1 }),
       filter.area && chip("in the rectangle of numbers", { area: null }),
       filter.box && chip("in the rectangle of the map", { box: null }),
       isFiltered && element("button", { type: "button", "data-part": "clear", onclick: () => this.change({ ...ALL, sort: filter.sort, of: filter.of }) }, "Clear filters")].filter(Boolean))
@@ -246,7 +246,7 @@ function maskOf(rows, count) {
   return mask
 }
 
-/** Which of its buttons has the focus. */
+/** Which of its controls has the focus. */
 function placeOf(holder) {
-  return [...holder.querySelectorAll("button")].indexOf(document.activeElement)
+  return [...holder.querySelectorAll(CONTROLS)].indexOf(document.activeElement)
 }

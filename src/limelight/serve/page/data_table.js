@@ -4,7 +4,7 @@ import { places } from "./edits.js"
 import { taskOf } from "./tasks.js"
 
 export const BINS = 10 // of confidence
-export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, from: 0, to: 1, find: "", differ: "", box: null, area: null, aspect: -1, says: "", sort: "" })
+export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, label: -1, from: 0, to: 1, find: "", differ: "", box: null, area: null, aspect: -1, says: "", sort: "" })
 const AT_ONCE = 200 // texts of a request
 
 export class Table {
@@ -51,15 +51,15 @@ export class Table {
   mask(filter, found, without = []) {
     const f = { ...filter }
     for (const name of without) f[name] = ALL[name]
-    const { truth, places } = this, predicted = this.predicted[f.of], confidence = this.confidence[f.of], label = labelOf(f)
-    const byConfidence = f.from > 0 || f.to < 1
+    const { truth, places } = this, predicted = this.predicted[f.of], label = labelOf(f)
+    const isSure = f.from > 0 || f.to < 1 ? this.between(f) : () => true
     const out = new Uint8Array(this.rows)
     for (let k = 0; k < this.rows; k++) {
       if (found && !found[k]) continue
       if (f.truth >= 0 && !truth.has(k, f.truth)) continue
       if (f.predicted >= 0 && !predicted.has(k, f.predicted)) continue
       if (f.right && this.isRight(k, f.of, label) !== (f.right === "right")) continue
-      if (byConfidence && (confidence[k] > f.to || (f.from > 0 && confidence[k] <= f.from))) continue
+      if (!isSure(k)) continue
       if (f.differ && !this.differs(k, f.differ)) continue
       if (f.aspect >= 0 && !this.aspects.says(k, f.aspect, f.says)) continue
       if (f.box && !isInside(f.box, places[2 * k], places[2 * k + 1])) continue
@@ -67,6 +67,12 @@ export class Table {
       out[k] = 1
     }
     return out
+  }
+
+  /** Whether the confidence of a row is in a range; of several labels, that of one, or of any of them. */
+  between({ of, label, from, to }) {
+    const { size } = this.task.chances(this, of), confidence = this.confidence[of], isBetween = p => p <= to && (from === 0 || p > from)
+    return row => (label < 0 ? confidence.subarray(row * size, (row + 1) * size).some(isBetween) : isBetween(confidence[row * size + label]))
   }
 
   differs(k, how) {
@@ -144,15 +150,18 @@ export class Table {
     return { values: Int32Array.from({ length: this.rows }, (_, k) => (this.isRight(k, of) ? 0 : 1)), names: ["right", "wrong"] }
   }
 
-  /** For each bin of confidence {count, right, confidence}, the last two as sums. */
-  calibration(mask, of) {
-    const bins = Array.from({ length: BINS }, () => ({ count: 0, right: 0, confidence: 0 }))
-    for (let k = 0; k < this.rows; k++) {
-      if (!mask[k]) continue
-      const confidence = this.confidence[of][k], bin = bins[Math.min(BINS - 1, Math.max(0, Math.ceil(confidence * BINS) - 1))]
-      bin.count++
-      bin.confidence += confidence
-      if (this.truth && this.isRight(k, of)) bin.right++
+  /** For each bin of confidence {count, right, confidence}, the last two as sums; of several labels, of one or of all together. */
+  calibration(mask, of, label = -1) {
+    const bins = Array.from({ length: BINS }, () => ({ count: 0, right: 0, confidence: 0 })), { size, isTrue } = this.task.chances(this, of)
+    const [first, last] = label < 0 ? [0, size] : [label, label + 1]
+    for (let row = 0; row < this.rows; row++) {
+      if (!mask[row]) continue
+      for (let k = first; k < last; k++) {
+        const confidence = this.confidence[of][row * size + k], bin = bins[Math.min(BINS - 1, Math.max(0, Math.ceil(confidence * BINS) - 1))]
+        bin.count++
+        bin.confidence += confidence
+        if (this.truth && isTrue(row, k)) bin.right++
+      }
     }
     return bins
   }

@@ -13,6 +13,7 @@ export function filterToAddress(filter, { labels, aspects }) {
   for (const [name, key] of [["true", "truth"], ["predicted", "predicted"]]) if (filter[key] >= 0) parts.set(name, labels[filter[key]])
   if (filter.aspect >= 0) parts.set("aspect", aspects.names[filter.aspect])
   if (filter.of) parts.set("of", filter.of)
+  if (filter.label >= 0) parts.set("label", labels[filter.label])
   if (filter.from > 0 || filter.to < 1) parts.set("confidence", `${filter.from}-${filter.to}`)
   for (const name of BOXES) if (filter[name]) parts.set(name, filter[name].map(place => Number(place.toPrecision(6))).join(","))
   return parts
@@ -25,6 +26,7 @@ export function filterFromAddress(address, table) {
   for (const [name, values] of Object.entries(CHOICES)) if (values.includes(parts.get(name))) filter[name] = parts.get(name)
   filter.truth = labels.indexOf(parts.get("true"))
   filter.predicted = labels.indexOf(parts.get("predicted"))
+  if (task.hasSeveral) filter.label = labels.indexOf(parts.get("label"))
   filter.aspect = aspects?.names.indexOf(parts.get("aspect")) ?? -1
   if (parts.get("of") === "1" && models > 1) filter.of = 1
   const [, from, to] = parts.get("confidence")?.match(/^([\d.]+)-([\d.]+)$/) ?? []

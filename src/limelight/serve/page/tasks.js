@@ -89,6 +89,11 @@ class OneClass {
     return truth.isSame(predicted[of], row)
   }
 
+  /** How many probabilities a row has, and whether what one of them is about is so. */
+  chances(table, of) {
+    return { size: 1, isTrue: row => table.isRight(row, of) }
+  }
+
   /** How good the predictions are, in a few words. */
   score(table, of) {
     return `${percent(mean(table, row => Number(table.isRight(row, of))), 2)} ${table.rows < table.ofRows ? "of these " : ""}right`
@@ -151,7 +156,8 @@ class OrderedClass extends OneClass {
 
 /** Every label whose probability reaches its threshold. */
 class SeveralLabels extends OneClass {
-  figures = ["classes", "map"]
+  figures = ["classes", "calibration", "map"]
+  hasSeveral = true
   one = "label"
   many = "labels"
   asks = "label"
@@ -187,6 +193,10 @@ class SeveralLabels extends OneClass {
   /** Of one label, or of all together. */
   isRight({ truth, predicted }, row, of, label) {
     return label < 0 ? truth.isSame(predicted[of], row) : truth.has(row, label) === predicted[of].has(row, label)
+  }
+
+  chances({ labels, truth }) {
+    return { size: labels.length, isTrue: (row, k) => truth.has(row, k) }
   }
 
   score(table, of) {
