@@ -84,10 +84,11 @@ class Encoding:
             facts |= {"reasons": len(marked), "rows": {**facts["rows"], "train": int((~held).sum())}}
         if known and task != "regression":
             facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
-        if not pretrained:
+        if not pretrained or self.all_words:  # an encoder that reads words has no vectors of them
             return Dataset(tokenizer, classes, splits, None, facts, task)
         found = pretrained.vectors(tokenizer.vocabulary)
-        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, splits["train"])
+        source = (recipe.start or "the model") if start else recipe.vectors
+        facts["vectors"] = vector_facts(found, source, splits["train"])
         return Dataset(tokenizer, classes, splits, found.matrix, facts, task)
 
     @property
