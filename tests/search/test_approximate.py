@@ -153,6 +153,36 @@ def test_an_index_finds_what_is_added_and_not_what_is_deleted(tmp_path: Path, fe
     assert index.search_vectors(np.eye(384)[:2], 3, approximate=True)[1].shape == (2, 3)
 
 
+def test_only_the_signs_of_new_shards_are_packed(tmp_path: Path, few_candidates, monkeypatch):
+    index, packed = Index.create(tmp_path / "index", TEXTS), []
+
+    def count_packed(positive: np.ndarray) -> np.ndarray:
+        packed.append(len(positive))
+        return pack(positive)
+
+    pack = approximate.pack_signs
+    monkeypatch.setattr(approximate, "pack_signs", count_packed)
+
+    def search() -> list[int]:
+        """The texts that were packed; the query is one of them."""
+        packed.clear()
+        found = index.search("cold soup", 3, approximate=True)
+        again = Index.open(tmp_path / "index").search("cold soup", 3, approximate=True)
+        assert [(hit.text, hit.score) for hit in found] == [(hit.text, hit.score) for hit in again]
+        return packed[: -1 - len(index._shards)]
+
+    assert search() == [18, 1]
+    index.add(["cold broth", "hot broth"])
+    assert search() == [2, 1]
+    index.delete([1])
+    assert search() == [1]
+    index.add(["warm broth"])  # not searched before the next change
+    index.delete([2])
+    assert search() == [1, 1]
+    index.compact()
+    assert search() == [19, 1]
+
+
 def test_a_small_index_is_searched_in_full(tmp_path: Path, monkeypatch):
     share_reader(monkeypatch)
     index = Index.create(tmp_path / "index", TEXTS)

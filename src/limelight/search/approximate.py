@@ -1,7 +1,8 @@
 """Approximate search: the signs of all vectors are compared first, and the most alike are scored in full.
 
 Nothing is prepared on disk: the signs, a bit a number, are packed when they are first needed, and take an
-eighth of the memory of the vectors. What else was tried: docs/log/2026-11-18-search.md.
+eighth of the memory of the vectors. When an index changes, those of the shards that stay are kept. What else
+was tried: docs/log/2026-11-18-search.md.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from .exact import score_places
 from .shards import ZERO, Shard
 
+Signs = dict[tuple[str, tuple[int, ...]], np.ndarray]  # of shards, by the SHA-256 of a file and its shape
 CANDIDATES_PER_HIT, MIN_CANDIDATES = 100, 1000  # are scored again
 TEXTS_PER_CANDIDATE = 10  # at least: scoring more of them takes as long as an exact search
 
@@ -29,10 +31,14 @@ class ApproximateSearch:
     ([[1, 0]], [[1.0, 0.0]])
     """
 
-    def __init__(self, shards: Sequence[Shard], threads: int) -> None:
+    def __init__(self, shards: Sequence[Shard], threads: int, known: Signs | None = None) -> None:
         self._shards, self._threads = shards, threads
+        known, names = known or {}, [(shard.sha256, shard.vectors.shape) for shard in shards]
+        new = [shard for shard, name in zip(shards, names, strict=True) if name not in known]
         with ThreadPoolExecutor(threads) as pool:
-            self._bits = list(pool.map(lambda shard: pack_signs(shard.vectors >= ZERO), shards))
+            packed = pool.map(lambda shard: pack_signs(shard.vectors >= ZERO), new)
+            self._bits = [known[name] if name in known else next(packed) for name in names]
+        self.signs = {name: bits for name, bits in zip(names, self._bits, strict=True) if name[0]}
 
     def search(
         self, Q: np.ndarray, k: int, extra: np.ndarray | None = None, allowed: np.ndarray | None = None

@@ -55,6 +55,7 @@ class Index:
         self.config, self._shards = open_shards(self.folder)
         self.model = open_model(self.config, model)
         self._exact = ExactSearch(threads or self.model._runner.threads)
+        self._ranking = Ranking([], self._exact)
         self._prepare()
 
     def _reopen(self) -> None:
@@ -67,7 +68,7 @@ class Index:
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
-        self._ranking = Ranking(self._shards, self._exact)
+        self._ranking = Ranking(self._shards, self._exact, self._ranking.signs())
         self._filtered: tuple[list[Condition], np.ndarray | None] = [], None
 
     @classmethod

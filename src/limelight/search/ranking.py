@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .approximate import ApproximateSearch, is_worthwhile
+from .approximate import ApproximateSearch, Signs, is_worthwhile
 from .exact import ExactSearch, score_places
 from .shards import Shard, living_texts
 from .words import WordSearch
@@ -34,10 +34,11 @@ class Ranked:
 
 
 class Ranking:
-    """Searches the shards of an index."""
+    """Searches the shards of an index; `known` are the signs that were packed before it changed."""
 
-    def __init__(self, shards: Sequence[Shard], exact: ExactSearch) -> None:
+    def __init__(self, shards: Sequence[Shard], exact: ExactSearch, known: Signs | None = None) -> None:
         self.shards, self._exact = shards, exact
+        self._known = known or {}
         self.texts = sum(map(len, shards))  # the deleted ones too
         self.living = sum(shard.living for shard in shards)
         self.alive = living_texts(shards) if self.living < self.texts else None
@@ -49,7 +50,11 @@ class Ranking:
 
     @cached_property
     def _approximate(self) -> ApproximateSearch:
-        return ApproximateSearch(self.shards, self._exact.threads)
+        return ApproximateSearch(self.shards, self._exact.threads, self._known)
+
+    def signs(self) -> Signs:
+        """Those that are packed, for the ranking after a change of the index."""
+        return self._approximate.signs if "_approximate" in vars(self) else self._known
 
     def rank(
         self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, approximate: bool = False,

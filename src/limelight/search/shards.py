@@ -63,6 +63,7 @@ class Shard:
     mapped: mmap.mmap | None = None  # the file that they are mapped from
     keys: np.ndarray | None = None  # (n,), in an index with a key column
     alive: np.ndarray | None = None  # (n,): False for texts that are deleted; None if none is
+    sha256: str = ""  # of its file, which never changes
 
     def without(self, dead: np.ndarray) -> Shard:
         """The same shard, in which the texts are deleted where `dead` (n,) says so."""
@@ -209,7 +210,7 @@ def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool, keyed: 
         raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
         raise damaged(f"{name} is damaged: wrong scales; build the index again")
-    return Shard(**arrays, postings=postings, mapped=mapped)
+    return Shard(**arrays, postings=postings, mapped=mapped, sha256=entry.sha256)
 
 
 def map_tensors(
