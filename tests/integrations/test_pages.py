@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+import torch
 
 import limelight
 from integrations.snippets import DOCS, check_snippet, snippets
@@ -23,6 +25,21 @@ def test_every_library_has_a_snippet_and_its_version():
     assert {package: given for _, package, given in ROWS} == {each: version(each) for _, each, _ in ROWS}
 
 
+def write_transformer(folder: Path) -> None:
+    """One layer of random weights, which reads the pieces of a few words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    pieces = ["[PAD]", "[UNK]", "good", "cold", "soup", "waiter", "un", "##be", "##lie", "##vably", "!"]
+    cut = Tokenizer(models.WordPiece({piece: k for k, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    cut.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=cut, pad_token="[PAD]", unk_token="[UNK]")
+    tokenizer.save_pretrained(folder)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    torch.manual_seed(0)
+    BertModel(BertConfig(vocab_size=len(pieces), **sizes)).save_pretrained(folder)
+
+
 @pytest.mark.parametrize("tool", PAGE)
 def test_every_line_runs(tool, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -31,6 +48,8 @@ def test_every_line_runs(tool, tmp_path, monkeypatch, capsys):
         from mteb.mocks.mock_tasks import MockSTSTask
 
         monkeypatch.setattr(mteb, "get_tasks", lambda tasks: [MockSTSTask()])  # theirs is on a hub
+    elif tool == "transformers":
+        write_transformer(tmp_path / "sentence-transformers" / "all-MiniLM-L6-v2")  # as is this
     check_snippet(PAGE[tool], capsys)
 
 
