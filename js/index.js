@@ -15,7 +15,13 @@ const MAX_SPELLED = 10_000 // words outside the vocabulary whose vectors are kep
 
 /** Open a folder by its path or its address; or by a function from a file's name to a promise of its bytes. */
 export async function load(folder) {
-  return new Model(await readFolder(typeof folder === "function" ? folder : reading(String(folder))))
+  const read = typeof folder === "function" ? folder : reading(String(folder))
+  return new Model(await readFolder(async name => plain(await read(name))))
+}
+
+/** Bytes as a Uint8Array and nothing more: a Buffer is one too, but its slices are no copies. */
+function plain(bytes) {
+  return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes)
 }
 
 function reading(folder) {
@@ -23,10 +29,10 @@ function reading(folder) {
     return async name => {
       const answer = await fetch(`${folder.replace(/\/$/, "")}/${name}`)
       if (!answer.ok) throw new Error(`${folder}/${name}: ${answer.status}`)
-      return new Uint8Array(await answer.arrayBuffer())
+      return answer.arrayBuffer()
     }
   }
-  return async name => new Uint8Array(await (await import("node:fs/promises")).readFile(`${folder}/${name}`))
+  return async name => (await import("node:fs/promises")).readFile(`${folder}/${name}`)
 }
 
 export class Model {

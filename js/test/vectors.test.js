@@ -37,6 +37,13 @@ test("a word keeps its vector when it comes again, and CRC-32 is that of zlib", 
   assert.equal(crc32("123456789"), 0xcbf43926)
 })
 
+test("bytes come as a Buffer, an ArrayBuffer or a Uint8Array", async () => {
+  const read = name => readFileSync(`${READER}/${name}`), expected = reader.embed("Cold soup.")
+  for (const each of [read, name => new Uint8Array(read(name)).buffer, name => new Uint8Array(read(name))]) {
+    assert.deepEqual((await load(each)).embed("Cold soup."), expected)
+  }
+})
+
 test("what is wrong is said", async () => {
   assert.throws(() => reader.predict("soup"), /reader has no labels/)
   assert.throws(() => reader.embed(null), /must be a string/)
