@@ -60,11 +60,14 @@ MARKS = re.compile(r"[\W_]+")
 TEACHER = "all-MiniLM-L6-v2"
 SHARED_WITH = Path("rows-0")  # whose words `shared` reads; under --out
 
+BROAD = {"words": 40_700}  # 10 MB
 SEVERAL = {"words": 130_000, "buckets": 24_000}  # of several languages: 27 MB
 
 RUNS: dict[str, dict[str, Any]] = {
-    "rows": {}, "max": {"pooling": "max"}, "fast": {"encoder": "words"}, "shared": {"encoder": "words"},
-    "static": {"precision": "float32", "pooling": "max"}, "multi": SEVERAL,
+    "rows": BROAD, "max": BROAD | {"pooling": "max"}, "fast": {"encoder": "words"},
+    "shared": BROAD | {"encoder": "words", "rows": 32, "rank": 160},
+    "quick": BROAD | {"encoder": "words", "rows": 16, "rank": 96},
+    "static": BROAD | {"precision": "float32", "pooling": "max"}, "multi": SEVERAL,
     "multifast": SEVERAL | {"encoder": "words"},
 }  # fmt: skip
 
@@ -250,10 +253,41 @@ class Static(VectorObjective):
         return StaticNetwork(super().new_network(rank, vector).recipe, self.known, vector)
 
 
-KINDS = {"shared": Shared, "static": Static}
+KINDS = {"shared": Shared, "quick": Shared, "static": Static}
 
 
 # ---------------------------------------------------------------- runs
+
+
+def logistic(x: Tensor, y: Tensor, C: float) -> Tensor:
+    """Weights and offsets (classes, size + 1) of scikit-learn's logistic regression, on a GPU."""
+    W = torch.zeros(int(y.max()) + 1, x.shape[1] + 1, device=x.device, requires_grad=True)
+    optimizer = torch.optim.LBFGS([W], max_iter=200, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = C * F.cross_entropy(x @ W[:, :-1].T + W[:, -1], y, reduction="sum")
+        loss = loss + W[:, :-1].square().sum() / 2
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return W.detach()
+
+
+def probes(found: Tensor, meta: dict[str, Any]) -> dict[str, float]:
+    """As evaluate.py's: accuracy in per cent of a logistic regression on frozen vectors, the mean over splits."""
+    result = {}
+    for name, task in meta["tasks"].items():
+        x, y = found[slice(*task["span"])].float(), torch.tensor(task["labels"], device=found.device)
+        for C in (1, 10):
+            scores = []
+            for learned, judged in task["splits"]:
+                W = logistic(x[learned], y[learned], C)
+                right = (x[judged] @ W[:, :-1].T + W[:, -1]).argmax(1) == y[judged]
+                scores.append(float(right.float().mean()))
+            result[f"{name} C={C}"] = round(100 * float(np.mean(scores)), 2)
+    return result
 
 
 class Texts:
@@ -287,6 +321,7 @@ class Texts:
             top = torch.topk(asked @ texts.T, 10).indices.tolist()
             each = [ndcg(hits, set(docs)) for hits, docs in zip(top, relevant, strict=True)]
             result[name] = round(100 * float(np.mean(each)), 2)
+        result |= probes(found, meta)
         teacher = torch.from_numpy(vectors).to(found.device).float()
         for name, span in spans.items():
             if name.startswith("held-"):
