@@ -1,15 +1,18 @@
 """Labelling, simulated: a person who always gives the label that a table has.
 
-    python experiments/benchmarks/labelling.py choosing DATA --out choosing.jsonl    # labels for an accuracy
-    python experiments/benchmarks/labelling.py groups DATA --out groups.jsonl        # keys, whole groups at once
-    python experiments/benchmarks/labelling.py marks DATA --out marks.jsonl          # with marked words
-    python experiments/benchmarks/labelling.py coverage DATA --out coverage.jsonl    # does the interval hold it?
-    python experiments/benchmarks/labelling.py speed DATA                            # 50,000 texts
+    python experiments/benchmarks/labelling.py all DATA --out labelling.jsonl        # the four below
+    python experiments/benchmarks/labelling.py choosing DATA --out labelling.jsonl   # labels for an accuracy
+    python experiments/benchmarks/labelling.py groups DATA --out labelling.jsonl     # keys, whole groups at once
+    python experiments/benchmarks/labelling.py marks DATA --out labelling.jsonl      # with marked words
+    python experiments/benchmarks/labelling.py coverage DATA --out labelling.jsonl   # does the interval hold it?
+    python experiments/benchmarks/labelling.py speed                                 # 50,000 texts
     python experiments/benchmarks/labelling.py kills                                 # killed 100 times
 
-DATA holds banking77, sst5, tweets, nlupp and rationales. Vectors are kept in --cache. Of tweets the label is the
-age group, and the test set has other authors; of NLU++ only texts with one label, of labels that five texts
-have. Accuracy is that of the refitted model on the test set (of NLU++, a fifth of the rows).
+DATA holds banking77, sst5, tweets, nlupp and rationales. Of tweets the label is the age group, and the test
+set has other authors; of NLU++ only texts with one label, of labels that five texts have. Accuracy is that of
+the refitted model on the test set (of NLU++, a fifth of the rows). One thread. Vectors are kept in --cache by
+the reader's checksum and the text. Every run is a line of --out that names the reader; those that are there
+are not done again, and the tables of docs/results.md are printed of all that are.
 """
 
 from __future__ import annotations
@@ -17,12 +20,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # before numpy: its threads wait for each other on busy cores
+
 import random
 import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +40,7 @@ import pyarrow.parquet as pq
 
 from limelight.labelling import LabelSession
 from limelight.labelling.journal import Journal
+from limelight.labelling.learner import OF_MARKS
 from limelight.labelling.refit import Space, fit, is_correct
 from limelight.labelling.vectors import VectorCache
 from limelight.runtime.reader import Reader
@@ -38,8 +48,11 @@ from limelight.runtime.reader import Reader
 NAMES = {"sst5": ["very negative", "negative", "neutral", "positive", "very positive"]}
 Columns = tuple[list[str], list[Any], list[str], list[Any]]  # texts and labels, of the table and of the test
 TASKS = ("banking77", "sst5", "tweets", "nlupp")
-EVERY = 25
-GROUPS = 170
+EVERY, LABELS = 25, 500
+GROUPS, KEYS = 170, 150
+COVERED, COVERED_SEEDS = (75, 150), 15  # labels after which the estimate is looked at
+MARKED = (25, 50, 100, 200, 400)
+SHOWN = (0, 50, 100, 200, 300, 400, 500)  # columns of the table
 
 
 class Task(NamedTuple):
@@ -55,10 +68,10 @@ class Task(NamedTuple):
 class KeptReader:
     """The bundled reader with the vectors that it gave before."""
 
-    sha256 = "kept"
-
     def __init__(self, cache: Path) -> None:
+        cache.mkdir(parents=True, exist_ok=True)
         self._reader = Reader.load(threads=1)
+        self.sha256 = self._reader.sha256
         self._cache = VectorCache(cache / "vectors", self._reader)
 
     def get_sentence_embedding_dimension(self) -> int:
@@ -120,14 +133,17 @@ def start(task: Task, seed: int, names: bool) -> LabelSession:
     return session
 
 
+def correct(session: LabelSession, vectors: np.ndarray, labels: Sequence[str]) -> float:
+    """The share of texts whose answer is the label they have."""
+    numbers = {name: k for k, name in enumerate(session.classes)}
+    truth = [numbers[session.called[label]] for label in labels]  # type: ignore[attr-defined]
+    fitted = session._learner.fitted
+    return 0.0 if fitted is None else float((fitted.logits(vectors).argmax(axis=1) == truth).mean())
+
+
 def accuracy(session: LabelSession, task: Task) -> float:
     session._refit()
-    fitted = session._learner.fitted
-    if fitted is None:
-        return 0.0
-    called = session.called  # type: ignore[attr-defined]
-    found = fitted.logits(task.test).argmax(axis=1)
-    return float(np.mean([session.classes[k] == called[y] for k, y in zip(found, task.truth, strict=True)]))
+    return correct(session, task.test, task.truth)
 
 
 def labelled(session: LabelSession, task: Task, how: str, count: int) -> Iterator[int]:
@@ -142,41 +158,34 @@ def labelled(session: LabelSession, task: Task, how: str, count: int) -> Iterato
             yield number
 
 
-def choosing(task: Task, seed: int, how: str, names: bool, labels: int) -> dict[str, Any]:
+def choosing(task: Task, seed: int, how: str, names: bool) -> dict[str, Any]:
     session = start(task, seed, names)
     curve = {0: accuracy(session, task)}
-    for number in labelled(session, task, how, labels):
+    for number in labelled(session, task, how, LABELS):
         if number % EVERY == 0:
             curve[number] = accuracy(session, task)
     return {"curve": curve}
 
 
-def coverage(task: Task, seed: int, labels: int, how: str = "auto") -> dict[str, Any]:
+def coverage(task: Task, seed: int) -> dict[str, Any]:
     """The estimate beside the accuracy on all texts that were not labelled."""
     session = start(task, seed, names=True)
     found = []
-    for number in labelled(session, task, how, labels):
-        if number in (75, 150):
-            progress, learner = session.progress(), session._learner
-            rest = np.flatnonzero(~learner.spoken)
-            logits = learner.fitted.logits(session.vectors.matrix[rest])  # type: ignore[union-attr]
-            called = session.called  # type: ignore[attr-defined]
-            right = [
-                session.classes[k] == called[task.labels[row]]
-                for row, k in zip(rest, logits.argmax(axis=1), strict=True)
-            ]
-            found.append(
-                [number, float(np.mean(right)), progress.accuracy, progress.low, progress.high, progress.gain]
-            )
+    for number in labelled(session, task, "auto", max(COVERED)):
+        if number in COVERED:
+            progress = session.progress()
+            rest = np.flatnonzero(~session._learner.spoken)
+            true = correct(session, session.vectors.matrix[rest], [task.labels[row] for row in rest])
+            found.append([number, true, progress.accuracy, progress.low, progress.high, progress.gain])
     return {"found": found}
 
 
-def groups(task: Task, seed: int, names: bool, keys: int) -> dict[str, Any]:
+def groups(task: Task, seed: int, names: bool) -> dict[str, Any]:
     """A key gives the core of a group the label that most of its examples have."""
     session = start(task, seed, names)
     called = session.called  # type: ignore[attr-defined]
     curve, pressed, right, total = {0: accuracy(session, task)}, 0, 0, 0
-    while pressed < keys:
+    while pressed < KEYS:
         group = session.next_group(GROUPS)
         if group is None:
             break
@@ -192,7 +201,7 @@ def groups(task: Task, seed: int, names: bool, keys: int) -> dict[str, Any]:
 # ---------------------------------------------------------------- marked words
 
 
-def marks(data: Path, reader: KeptReader, seed: int, counts: list[int], weight: float) -> dict[str, Any]:
+def marks(data: Path, reader: KeptReader, seed: int) -> dict[str, Any]:
     """Accuracy with the labels alone, and with the marked words as further texts; texts drawn at random."""
     from experiments.benchmarks.reasons import movies  # type: ignore[import-not-found]
 
@@ -206,13 +215,13 @@ def marks(data: Path, reader: KeptReader, seed: int, counts: list[int], weight: 
     order = np.random.default_rng(seed).permutation(len(rows))
     test, space = order[:600], Space.of(X)
     found: dict[str, dict[int, float]] = {"alone": {}, "marked": {}}
-    for count in counts:
+    for count in MARKED:
         own = order[600 : 600 + count]
-        more = np.arange(count), marked[own], weight
+        more = np.arange(count), marked[own], OF_MARKS
         for name, given in (("alone", None), ("marked", more)):
             fitted = fit(X[own], Y[own], space, more=given)
             found[name][count] = float(is_correct(fitted.logits(X[test]), Y[test]).mean())
-    return found
+    return {"marks": found}
 
 
 # ---------------------------------------------------------------- speed, kills
@@ -292,75 +301,122 @@ def label_for_ever(path: Path, told: Path) -> None:
 # ---------------------------------------------------------------- all of them
 
 
-def runs(args: argparse.Namespace) -> Iterator[tuple[dict[str, Any], Any]]:
+Run = tuple[dict[str, Any], Callable[[], dict[str, Any]]]
+
+
+def runs(what: str, args: argparse.Namespace, reader: KeptReader) -> Iterator[Run]:
     """What each run is, and how to do it."""
-    reader = KeptReader(args.cache)
-    if args.what == "marks":
+    if what == "marks":
         for seed in args.seeds:
-            about = {"task": "rationales", "seed": seed}
-            yield (
-                about,
-                lambda seed=seed: marks(args.data, reader, seed, [25, 50, 100, 200, 400], args.weight),
-            )
+            yield {"what": what, "task": "rationales", "seed": seed}, partial(marks, args.data, reader, seed)
         return
-    for name in args.tasks:
+    for name in [name for name in args.tasks if what != "groups" or name == "banking77"]:
         task = load(args.data, name, reader)
-        for seed in args.seeds:
-            if args.what == "coverage":
-                yield {"task": name, "seed": seed}, lambda t=task, s=seed: coverage(t, s, args.labels)
+        for seed in range(COVERED_SEEDS) if what == "coverage" else args.seeds:
+            about = {"what": what, "task": name, "seed": seed}
+            if what == "coverage":
+                yield about, partial(coverage, task, seed)
                 continue
-            for names in (False, True):
-                if names and name == "tweets":
-                    continue  # the names of age groups say nothing
-                if args.what == "groups":
-                    about = {"task": name, "seed": seed, "names": names}
-                    yield about, lambda t=task, s=seed, n=names: groups(t, s, n, args.labels)
+            for names in (False, True)[: 1 if name == "tweets" else 2]:  # the names of age groups say nothing
+                if what == "groups":
+                    yield {**about, "names": names}, partial(groups, task, seed, names)
                     continue
                 for how in ("random", "auto"):
-                    about = {"task": name, "seed": seed, "names": names, "how": how}
-                    yield about, lambda t=task, s=seed, n=names, h=how: choosing(t, s, h, n, args.labels)
+                    more = {"names": names, "how": how}
+                    yield {**about, **more}, partial(choosing, task, seed, how, names)
 
 
-def summary(found: list[dict[str, Any]]) -> None:
-    """The mean curves, and how many labels reach what 500 random ones do."""
-    curves: dict[tuple[Any, ...], list[dict[str, float]]] = {}
+def kept(out: Path, reader: str) -> list[dict[str, Any]]:
+    """The lines that this reader has; one that was being written when a run was killed is removed."""
+    if not out.exists():
+        return []
+    written = out.read_bytes()
+    os.truncate(out, written.rfind(b"\n") + 1)
+    found = [json.loads(line) for line in written.splitlines(keepends=True) if line.endswith(b"\n")]
+    return [each for each in found if each["reader"] == reader]
+
+
+# ---------------------------------------------------------------- the tables of docs/results.md
+
+
+def tables(found: list[dict[str, Any]]) -> Iterator[str]:
+    curves: dict[tuple[str, bool, str], list[dict[str, float]]] = {}
     for each in found:
         if "curve" in each:
             curves.setdefault((each["task"], each["names"], each.get("how", "groups")), []).append(
                 each["curve"]
             )
-    for key, several in curves.items():
-        mean = {int(n): np.mean([curve[n] for curve in several if n in curve]) for n in several[0]}
-        print(*key, {n: round(100 * x, 1) for n, x in mean.items() if n % 50 == 0})
-        for names in (False, True):
-            goal = curves.get((key[0], names, "random"))
-            if goal:
-                last = max(map(int, goal[0]))
-                level = np.mean([curve[str(last)] for curve in goal])
-                first = next((n for n, x in sorted(mean.items()) if x >= level), None)
-                print(
-                    f"    reaches the {100 * level:.1f} of {last} random labels{', with names' * names}: {first}"
-                )
-    inside = [low <= true <= high for each in found for _, true, _, low, high, _ in each.get("found", ())]
-    if inside:
-        width = [high - low for each in found for _, _, _, low, high, _ in each["found"]]
-        print(
-            f"the interval holds the accuracy in {np.mean(inside):.3f} of {len(inside)}, width {np.mean(width):.3f}"
-        )
+    mean = {key: mean_curve(several) for key, several in curves.items()}
+    yield from labels_needed(mean)
+    yield "\n| test accuracy after so many labels | " + " | ".join(map(str, SHOWN)) + " |"
+    yield "|---" * (1 + len(SHOWN)) + "|"
+    for (task, names, how), curve in mean.items():
+        cells = [f"{100 * curve[n]:.1f}" if n in curve else "" for n in SHOWN]
+        called = {"auto": "chosen"}.get(how, how) + ", with names" * names
+        yield f"| {task}, {called}, {len(curves[task, names, how])} seeds | {' | '.join(cells)} |"
+    for (task, names, how), several in curves.items():
+        if how == "groups":
+            keys = "; ".join(
+                f"{n} keys {spread([c[n] for c in several])}" for n in several[0] if int(n) >= 75
+            )
+            yield f"\n{task}, whole groups{', with names' * names}: {keys}"
+    yield from marked_words([each["marks"] for each in found if "marks" in each])
+    yield from covered([each for line in found for each in line.get("found", ())])
+
+
+def mean_curve(several: list[dict[str, float]]) -> dict[int, float]:
+    return {int(n): float(np.mean([curve[n] for curve in several if n in curve])) for n in several[0]}
+
+
+def labels_needed(mean: dict[tuple[str, bool, str], dict[int, float]]) -> Iterator[str]:
+    """How many labels, or keys, reach what all random ones do that have no names of classes."""
+    yield "| | accuracy of random labels | random, with names | chosen | chosen, with names | groups | groups, with names |"
+    yield "|---" * 7 + "|"
+    for task in dict.fromkeys(task for task, _, _ in mean):
+        goal = mean.get((task, False, "random"))
+        if goal:
+            level = goal[max(goal)]
+            keys = [(names, how) for how in ("random", "auto", "groups") for names in (False, True)][1:]
+            curves = [mean.get((task, *key), {}) for key in keys]
+            first = [next((n for n, x in sorted(each.items()) if x >= level), "-") for each in curves]
+            yield f"| {task} | {100 * level:.1f}% of {max(goal)} | {' | '.join(map(str, first))} |"
+
+
+def marked_words(several: list[dict[str, dict[str, float]]]) -> Iterator[str]:
+    if several:
+        yield "\n| labels | " + " | ".join(map(str, MARKED)) + " |\n" + "|---" * (1 + len(MARKED)) + "|"
+        for key, name in (("alone", "labels alone"), ("marked", "with marked words")):
+            cells = [spread([each[key][str(n)] for each in several]) for n in MARKED]
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def covered(estimates: list[list[float]]) -> Iterator[str]:
+    for number in COVERED:
+        some = [(true, low, high) for n, true, _, low, high, _ in estimates if n == number]
+        if some:
+            inside = np.mean([low <= true <= high for true, low, high in some])
+            width = np.mean([high - low for _, low, high in some])
+            yield f"\nafter {number} labels the interval holds the accuracy in {inside:.1%} of {len(some)},"
+            yield f"and is {100 * width:.0f} points wide"
+
+
+def spread(shares: Sequence[float]) -> str:
+    return f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares, ddof=1 if len(shares) > 1 else 0):.1f}"
+
+
+MEASURED = ("choosing", "groups", "marks", "coverage")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("choosing", "groups", "marks", "coverage", "speed", "kills"))
+    parser.add_argument("what", choices=("all", *MEASURED, "speed", "kills"))
     parser.add_argument("data", type=Path, nargs="?")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("labelling.jsonl"))
     parser.add_argument("--cache", type=Path, default=Path("labelling-cache"))
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--labels", type=int, default=500, help="labels, or keys, of a run")
-    parser.add_argument("--weight", type=float, default=1.0, help="of marked words beside their text")
     args = parser.parse_args()
     if args.what == "speed":
         print(json.dumps(speed(50_000, 77, 1000)))
@@ -368,13 +424,19 @@ def main() -> None:
     if args.what == "kills":
         print(json.dumps(kills(100)))
         return
-    found = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
-    for about, work in runs(args):
-        if not any(about.items() <= each.items() for each in found):
-            found.append(json.loads(json.dumps({**about, **work()})))
-            with args.out.open("a") as file:
-                file.write(json.dumps(found[-1]) + "\n")
-    summary(found)
+    reader = KeptReader(args.cache)
+    found = kept(args.out, reader.sha256)
+    for what in MEASURED if args.what == "all" else (args.what,):
+        for about, work in runs(what, args, reader):
+            if not any(about.items() <= each.items() for each in found):
+                began = time.process_time()
+                line = {"reader": reader.sha256, **about, **work()}
+                found.append(
+                    json.loads(json.dumps({**line, "seconds": round(time.process_time() - began, 1)}))
+                )
+                with args.out.open("a") as file:
+                    file.write(json.dumps(found[-1]) + "\n")
+    print("\n".join(tables(found)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from math import lgamma
+
 import numpy as np
 import pytest
 
-from limelight.labelling.refit import SHRINK, SMOOTH, Space, describe, fit, is_correct, to_probabilities
+from limelight.labelling.refit import (
+    EVENNESS,
+    SHRINK,
+    SMOOTH,
+    Space,
+    describe,
+    fit,
+    is_correct,
+    to_probabilities,
+)
 
 SIZE, CLASSES = 6, 3
 
@@ -39,13 +50,30 @@ def reference_scores(table, X, Y, x, several=False, prior=None):
     return np.array(found)
 
 
+def reference_evenness(counts):
+    """By the likelihood of counts, with gamma functions."""
+
+    def likelihood(a):
+        each = sum(lgamma(n + a) - lgamma(a) for n in counts)
+        return each + lgamma(a * len(counts)) - lgamma(a * len(counts) + sum(counts))
+
+    return max(EVENNESS, key=likelihood)
+
+
+def usual(Y, a, several):
+    """(classes,): the logarithm of how frequent classes are, which is left out where there are several."""
+    counts = Y.sum(axis=0)
+    return 0 if several else np.log((counts + a) / (counts + a).sum())
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_scores_are_those_of_the_formula(made, several):
     table, rows, Y = made
     Y = Y + np.roll(Y, 1, axis=0) > 0 if several else Y
     fitted = fit(table[rows], np.asarray(Y, float), Space.of(table), several=several)
     expected = [reference_scores(table, table[rows], Y, x, several) for x in table]
-    np.testing.assert_allclose(fitted.logits(table) * fitted.temperature, expected, atol=1e-5)
+    logits = fitted.logits(table) - usual(Y, reference_evenness(Y.sum(axis=0)), several)
+    np.testing.assert_allclose(logits * fitted.temperature, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -59,8 +87,16 @@ def test_left_out_scores_are_those_of_a_fit_without_the_text(made, several, desc
     for k in range(len(X)):
         rest = np.arange(len(X)) != k
         without = fit(X[rest], Y[rest], space, several=several, prior=prior)
-        expected = without.logits(X[k : k + 1])[0] * without.temperature
-        np.testing.assert_allclose(fitted.left_out[k] * fitted.temperature, expected, atol=1e-5)
+        assert_same_scores(fitted, k, Y, without, X[k], several)
+
+
+def assert_same_scores(fitted, k, Y, without, x, several=False):
+    """Those of the text left out in `fitted`, in which it still helps to say how even the classes are."""
+    rest = np.delete(Y, k, axis=0)
+    a, a_rest = (reference_evenness(each.sum(axis=0)) for each in (Y, rest))
+    found = (fitted.left_out[k] - usual(rest, a, several)) * fitted.temperature
+    expected = (without.logits(x[None])[0] - usual(rest, a_rest, several)) * without.temperature
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_marked_words_are_left_out_with_their_text(made):
@@ -70,8 +106,7 @@ def test_marked_words_are_left_out_with_their_text(made):
     fitted = fit(X, Y, space, more=(np.array([0, 0, 5]), marked, 0.5))
     rest = np.arange(len(X)) != 0
     without = fit(X[rest], Y[rest], space, more=(np.array([4]), marked[2:], 0.5))
-    expected = without.logits(X[:1])[0] * without.temperature
-    np.testing.assert_allclose(fitted.left_out[0] * fitted.temperature, expected, atol=1e-5)
+    assert_same_scores(fitted, 0, Y, without, X[0])
 
 
 def test_a_text_counted_twice_is_one_with_twice_the_weight(made):
@@ -80,13 +115,28 @@ def test_a_text_counted_twice_is_one_with_twice_the_weight(made):
     twice = fit(np.concatenate([X, X]), np.concatenate([Y, Y]), space)
     heavy = fit(X, Y, space, weights=np.full(len(X), 2.0))
     np.testing.assert_allclose(twice.W, heavy.W, atol=1e-6)
-    np.testing.assert_allclose(twice.b, heavy.b, atol=1e-6)
 
 
 def test_a_class_without_texts_has_the_score_zero_everywhere(made):
     table, rows, Y = made
-    fitted = fit(table[rows], np.pad(Y, ((0, 0), (0, 1))), Space.of(table))
-    np.testing.assert_allclose(fitted.logits(table)[:, -1], 0, atol=1e-6)
+    Y = np.pad(Y, ((0, 0), (0, 1)))
+    fitted = fit(table[rows], Y, Space.of(table))
+    logits = fitted.logits(table) - usual(Y, reference_evenness(Y.sum(axis=0)), several=False)
+    np.testing.assert_allclose(logits[:, -1], 0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("first", "a"), [(20, 0.3), (11, 300.0)])
+def test_a_frequent_class_is_preferred_but_not_for_what_chance_gives(first, a):
+    Y, centre = np.eye(2)[[0] * first + [1] * (20 - first)], np.full((20, 2), 0.5)
+    fitted = fit(centre, Y, Space.of(np.eye(2)))
+    expected = np.log((20 - first + a) / (first + a))
+    np.testing.assert_allclose(np.diff(fitted.logits(centre[:1]))[0, 0], expected, rtol=1e-4)
+
+
+def test_texts_accepted_together_do_not_say_how_frequent_a_class_is():
+    Y, centre = np.eye(2)[[0] * 18 + [1] * 5], np.full((23, 2), 0.5)
+    fitted = fit(centre, Y, Space.of(np.eye(2)), weights=np.where(Y[:, 0] > 0, 1.5 / 18, 1.0))
+    assert fitted.logits(centre[:1])[0].argmax() == 1
 
 
 def test_descriptions_alone_give_a_first_guess():

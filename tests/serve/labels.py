@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,17 @@ class TinyReader:
         return [_parts(text) for text in texts]
 
 
+class WaitingReader(TinyReader):
+    """Reads nothing before `go` is set."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        assert self.go.wait(60)
+        return super().encode(texts)
+
+
 def _parts(text: str) -> TextParts:
     words, offsets, at = text.split(" "), [], 0
     for word in words:
@@ -52,9 +64,8 @@ def _parts(text: str) -> TextParts:
 def start(folder: Path, out: str = "labels.csv", **options: Any) -> tuple[LabelSession, Any]:
     """A labelling into a folder, and its application with the token "t"."""
     path, seen = folder / out, options.pop("seen", ())
-    session = LabelSession(
-        TEXTS, reader=TinyReader(), journal=f"{path}.journal", background=False, **options
-    )  # fmt: skip
+    options = {"reader": TinyReader(), "background": False, **options}
+    session = LabelSession(TEXTS, journal=f"{path}.journal", **options)
     return session, create_label_app(session, path, token="t", seen=seen)
 
 

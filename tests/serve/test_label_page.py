@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from browsers import needs_chromium, new_context
-from serve.labels import TEXTS, start
+from serve.labels import TEXTS, WaitingReader, start
 from serve.live import in_thread
 from serve.test_labeller import _stand_in, truth
 
@@ -147,6 +147,16 @@ def test_nothing_yet_starts_with_groups_and_a_key_makes_a_class(tmp_path):
         page.keyboard.press("u")  # the labels; the class was added before them
         status(page, "Undone")
         assert not any(session.said(row) for row in range(16))
+
+
+def test_groups_come_by_themselves_once_the_texts_are_read(tmp_path):
+    reader = WaitingReader()
+    with labelling(tmp_path, reader=reader, background=True) as (page, session):
+        page.get_by_text("groups come in a moment").wait_for()
+        assert page.locator(".group").count() == 0
+        reader.go.set()
+        page.locator(".group.at").wait_for()
+        assert session.vectors.ready == len(TEXTS)
 
 
 def test_a_group_is_looked_at_and_what_does_not_belong_is_left_out(tmp_path):

@@ -334,7 +334,7 @@ def test_labels_of_a_table_are_a_start_and_stay_corrected(tmp_path):
     table.write_text("text,stars\ngood soup,5\nbad soup,5\nno soup,\n")
     for wrong in (True, False):  # a second start does not bring the wrong label back
         session = start_session(["good soup", "bad soup", "no soup"], out, reader=None)
-        take_labels(session, table, "stars")
+        take_labels(session, table, "text", "stars")
         if wrong:
             assert [session.said(row) and session.said(row).labels for row in range(3)] == [
                 ("5",),
@@ -347,7 +347,19 @@ def test_labels_of_a_table_are_a_start_and_stay_corrected(tmp_path):
     assert session.save(out, table, text="text") == 2
     assert out.read_text().splitlines()[0].endswith("text,stars")
     with refuses("column-missing"):
-        take_labels(session, table, "rating")
+        take_labels(session, table, "text", "rating")
+
+
+@pytest.mark.filterwarnings("ignore:.*skipped 1 of its 3 rows")
+def test_rows_without_a_text_are_skipped_everywhere(tmp_path):
+    table, out = tmp_path / "texts.csv", tmp_path / "labels.csv"
+    table.write_text("id,text,stars\n1,,3\n2,good soup,5\n3,bad soup,1\n")
+    _, column, texts = read_texts(table, "text")
+    session = start_session(texts, out, reader=None)
+    take_labels(session, table, column, "stars")
+    assert [session.said(row).labels for row in range(2)] == [("5",), ("1",)]
+    assert session.save(out, table, text=column) == 2
+    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["label", "5", "1"]
 
 
 def test_descriptions_are_lines_or_an_object(tmp_path):

@@ -56,14 +56,21 @@ class Surroundings:
         D = matrix[rows] - self._centre
         values, directions = np.linalg.eigh(D.T @ D)
         self._basis = directions[:, np.argsort(-values)[:DIRECTIONS]].astype(np.float32)
+        self._places = np.full((len(matrix), self._basis.shape[1]), np.nan, np.float32)
 
     def gain(self, rows: np.ndarray, weights: np.ndarray, labelled: np.ndarray) -> np.ndarray:
         """(rows,): by how much a label of each would reduce the variance at all of them, by their weights."""
-        D, L = ((self._matrix[each] - self._centre) @ self._basis for each in (rows, labelled))
+        D, L = self._places_of(rows), self._places_of(labelled)
         V = np.linalg.inv(np.eye(D.shape[1]) + L.T @ L / NOISE).astype(np.float32)  # the variance so far
         DV = D @ V
         S = (D * weights[:, None].astype(np.float32)).T @ D
         return np.asarray(((DV @ S) * DV).sum(axis=1) / (NOISE + (DV * D).sum(axis=1)))
+
+    def _places_of(self, rows: np.ndarray) -> np.ndarray:
+        """(rows, directions), each computed once."""
+        new = rows[np.isnan(self._places[rows, 0])]
+        self._places[new] = (self._matrix[new] - self._centre) @ self._basis
+        return np.asarray(self._places[rows])
 
 
 def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
@@ -73,9 +80,9 @@ def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
     [0, 2]
     """
     left, found = useful.astype(np.float64), list[int]()
-    for _ in range(min(count, len(left))):
-        best = int(np.argmax(left))
-        found.append(best)
-        left *= 1 - np.clip(X @ X[best], 0, 1) ** 2
-        left[found] = -1
+    while len(found) < min(count, len(left)):
+        if found:
+            left *= 1 - np.clip(X @ X[found[-1]], 0, 1) ** 2
+            left[found] = -1
+        found.append(int(np.argmax(left)))
     return found

@@ -44,6 +44,7 @@ class Learner:
         model: Any = None,
     ) -> None:
         self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
+        self._rank = np.argsort(order)  # where each row stands in it
         self.is_stale = True
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
@@ -116,8 +117,8 @@ class Learner:
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
         for place, (_, said) in enumerate(found):
             self.Y[place, [column[name] for name in said.labels or ()]] = 1
-        ended = np.flatnonzero(~self.spoken[self.order])
-        self.drawn = np.isin(self.rows, self.order[: ended[0] if len(ended) else None])
+        unspoken = self._rank[~self.spoken]
+        self.drawn = self._rank[self.rows] < (unspoken.min() if len(unspoken) else len(self.order))
 
     def _prior(self, state: State, texts: Sequence[str]) -> Prior:
         """What the descriptions of the classes say, or their names, and what the model says."""

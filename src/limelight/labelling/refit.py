@@ -11,6 +11,10 @@ the classes, which would need many. With the centre g of all texts and the sum s
 A class without a text has m_c = 0 and so the score 0: a text that is like none of the others belongs there
 before it belongs to them. A sentence that describes a class counts as a part of a text.
 
+To the logits, which are scores over a temperature, comes the logarithm of how frequent each class is: its
+labels, and as many texts added to each class as the counts themselves suggest. Those of many classes differ
+by chance even if all are as frequent, and then many are added.
+
 Where a text may have several labels, each class is set against the mean of the texts without it.
 
 What the score of a text would be without that text is exact and costs nothing: its class has another mean,
@@ -28,6 +32,7 @@ Prior = tuple[np.ndarray, np.ndarray]
 SHRINK = 2.0  # texts at the centre that each class starts with
 SMOOTH = 10.0  # of the mean variance: more makes directions count alike
 TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
+EVENNESS = np.geomspace(0.3, 300, 13)  # texts added to each class: many where all are about as frequent
 USUAL = 0.07  # temperature, as long as there are too few labels to choose
 FEWEST, JUDGED = 5, 400  # labels to choose it by: at least, and about at most
 OF_DESCRIPTION = 1.0  # texts that the description of a class counts for
@@ -80,9 +85,9 @@ class Fitted:
         return to_probabilities(self.logits(X), self.several)
 
     def skill(self, Y: np.ndarray) -> float:
-        """From 0, no better than any class for any text, to 1, certain and right, on texts left out."""
-        most = np.log(2 if self.several else max(Y.shape[1], 2))
-        return float(1 - _loss(self.left_out, Y, self.several) / most) if len(Y) else 0.0
+        """From 0, no better than how frequent the classes are, to 1, certain and right, on texts left out."""
+        most = np.log(2) if self.several else _entropy(Y.sum(axis=0))
+        return float(1 - _loss(self.left_out, Y, self.several) / most) if most > 0 else 0.0
 
 
 def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
@@ -136,8 +141,8 @@ def fit(
     has those of the space (n,), for a caller who keeps them: they are half of the work.
     """
     D, Y = (X - space.centre).astype(np.float32), Y.astype(np.float32)
-    w = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
-    given, w = D * w[:, None], w.copy()  # what each text adds to its classes, and what it counts
+    alone = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
+    given, w = D * alone[:, None], alone.copy()  # what each text adds to its classes, and what it counts
     if more is not None:
         np.add.at(given, more[0], more[2] * (more[1] - space.centre))
         np.add.at(w, more[0], more[2])
@@ -153,8 +158,9 @@ def fit(
     if several:
         rest = _Side(D, own, space, given.sum(axis=0) - sums, w.sum() - counts, None)
         W, b, scores = W - rest.W, b - rest.b, scores - rest.without(1 - Y)
-    temperature = _temperature(scores, Y, several)
-    return Fitted(W, b - W @ space.centre, temperature, several, scores / np.float32(temperature))
+    usual, without = (0.0, 0.0) if several else _frequencies(Y, alone)
+    T = _temperature(scores, Y, several, without)
+    return Fitted(W, b + T * usual - W @ space.centre, T, several, scores / np.float32(T) + without)
 
 
 class _Own(NamedTuple):
@@ -195,15 +201,38 @@ class _Side:
         return np.asarray((d_s - Y * d_g) / n - 0.5 * norms / n**2)
 
 
-def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool) -> float:
+def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The logarithm of how frequent classes are (classes,), and the same without each text (n, classes)."""
+    own = Y * (w >= 1)[:, None]  # texts accepted together are as many as a person chose
+    counts = own.sum(axis=0)
+    a = _evenness(counts)
+    usual, without = (np.log((n + a) / (n + a).sum(axis=-1, keepdims=True)) for n in (counts, counts - own))
+    return usual.astype(np.float32), without.astype(np.float32)
+
+
+def _evenness(counts: np.ndarray) -> float:
+    """Texts to add to each class: those of the Dirichlet distribution under which the counts are likeliest.
+
+    >>> _evenness(np.array([5.0, 5, 5, 5])) > _evenness(np.array([17.0, 1, 1, 1]))
+    True
+    """
+    a, whole = EVENNESS[:, None], np.ceil(counts).astype(int)
+    above = len(whole) - np.bincount(whole).cumsum()[:-1]  # (k,): classes with more than k texts
+    likely = (above * np.log(a + np.arange(len(above)))).sum(axis=1)
+    likely -= np.log(a * len(whole) + np.arange(whole.sum())).sum(axis=1)
+    return float(EVENNESS[likely.argmax()])
+
+
+def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool, add: np.ndarray | float) -> float:
     """The one with the least loss on texts left out, of which it falls before and rises after the best."""
     if len(Y) < FEWEST:
         return USUAL
     some = slice(None, None, max(1, len(Y) // JUDGED))
+    S, Y, add = scores[some], Y[some], np.broadcast_to(add, scores.shape)[some]
     low, high = 0, len(TEMPERATURES) - 1
     while low < high:
         middle = (low + high) // 2
-        here, there = (_loss(scores[some] / TEMPERATURES[k], Y[some], several) for k in (middle, middle + 1))
+        here, there = (_loss(S / TEMPERATURES[k] + add, Y, several) for k in (middle, middle + 1))
         low, high = (low, middle) if here <= there else (middle + 1, high)
     return float(TEMPERATURES[low])
 
@@ -212,6 +241,11 @@ def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
     P = to_probabilities(logits, several)
     right = np.where(Y > 0, P, 1 - P) if several else (P * Y).sum(axis=1)
     return float(-np.log(np.maximum(right, 1e-6)).mean())
+
+
+def _entropy(counts: np.ndarray) -> float:
+    p = counts[counts > 0] / max(float(counts.sum()), 1e-9)
+    return float(-(p * np.log(p)).sum())
 
 
 def describe(vectors: np.ndarray, centre: np.ndarray, weight: float = OF_DESCRIPTION) -> Prior:

@@ -42,7 +42,7 @@ def save_labels(
         else:
             opened = stack.enter_context(open_table(table))
             columns = choose_columns(table, text, None, None, False, False, opened.names)
-            rows, kept = open_rows(opened, columns, "error")
+            rows, kept = open_rows(opened, columns, "skip")
         writer = stack.enter_context(write_table(path, form, new, kept, overwrite=overwrite))
         count = 0
         for chunk in chunks(_wanted(session, rows, everything)):

@@ -10,8 +10,7 @@ from ..errors import LimelightError
 from ..labelling.journal import journal_of
 from ..labelling.session import LabelSession
 from ..storage.json_file import parse_object
-from ..tables.columns import check_column, choose_columns
-from ..tables.formats import BadRowError
+from ..tables.columns import choose_columns
 from ..tables.rows import TableRows, is_missing
 from ..tables.table import open_table
 from ..tables.writers import require_format
@@ -41,8 +40,9 @@ def label(
 ) -> int:
     """Label texts in the browser until Ctrl-C; the number of rows written to `out`.
 
-    `texts` is a table, whose column of texts is `text`, or a list of texts. What was labelled before into the
-    same `out` is there again. `show` gets the address, with its token; by default it is printed and opened.
+    `texts` is a table, whose column of texts is `text`, or a list of texts; rows without a text are skipped.
+    What was labelled before into the same `out` is there again. `show` gets the address, with its token; by
+    default it is printed and opened.
 
     `labels` is a column of labels that the table has already, to go on from or to correct; `seen` are texts
     from before, to show what is new in these. The page opens with a `view`, such as "check".
@@ -56,8 +56,8 @@ def label(
         found, out, classes=classes, descriptions=descriptions, model=model, reader=reader, by=by,
         several=several, ordered=ordered,
     )  # fmt: skip
-    if labels is not None and table is not None:
-        take_labels(session, table, labels)
+    if labels is not None and table is not None and column is not None:
+        take_labels(session, table, column, labels)
     before = read_texts(seen, text)[2] if seen else []
     serve_labelling(
         session, out, show or _print_and_open, port=port, table=table, text=column, seen=before, view=view
@@ -74,7 +74,7 @@ def read_texts(
     path = Path(texts)
     with open_table(path) as table:
         columns = choose_columns(path, text, None, None, False, False, table.names)
-        return path, columns.text, [row.text for row in TableRows(table, columns)]
+        return path, columns.text, [row.text for row in TableRows(table, columns, on_bad="skip")]
 
 
 def start_session(
@@ -106,13 +106,11 @@ def start_session(
     return session
 
 
-def take_labels(session: LabelSession, table: Path, column: str) -> None:
+def take_labels(session: LabelSession, table: Path, text: str, column: str) -> None:
     """Start with the labels of a table, unless something was said about its texts already."""
     with open_table(table) as opened:
-        check_column(table, column, opened.names)
-        given: list[Any] = [
-            values[0] for values in opened.rows([column]) if not isinstance(values, BadRowError)
-        ]
+        columns = choose_columns(table, text, None, None, False, False, opened.names)
+        given = [row.cells[0] for row in TableRows(opened, columns, on_bad="skip", further=[column])]
     rows: dict[str, list[int]] = {}
     for row, label in enumerate(given):
         if not is_missing(label) and str(label).strip() and session.said(row) is None:
