@@ -238,6 +238,7 @@ class StaticNetwork(Network):
         del self.encoder, self.pooling, self.vector
         self.weight = nn.Parameter(torch.zeros(vocabulary, 1))
         self.vector = nn.Module()
+        self.vector.W_shared = nn.Parameter(torch.zeros(0))  # whose type the words take
         self.vector.W_rows = nn.Parameter(torch.randn(vector, recipe.word_size) * recipe.word_size**-0.5)
 
     def forward(self, ids: Tensor, lengths: Tensor, *_: Any) -> Output:
