@@ -93,5 +93,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if count:
         terminalreporter.write_line(
             f"{count} tests of the pictures in a browser were skipped: there is no Chromium on this machine. "
-            "To run them, install it (on Debian and Ubuntu: apt-get install chromium)."
+            "To run them, install it (on Debian: apt-get install chromium-headless-shell)."
         )

@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python tests/training/launching.py FOLDER
 
-PyTorch takes two seconds to start. This process imports it once; `torchrun` and the processes that it starts are
-forked from here.
+PyTorch takes two seconds to start. This process imports it once; `torchrun` and the processes that it starts
+are forked from here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import training.together  # noqa: F401 - before the forks
 from training.killing import ended, forked
 
 HERE = Path(__file__).parent
-# Both are what `torchrun` sets if nobody has chosen: the forked ones come too late to be told by the environment.
+# As `torchrun` has it if nobody has chosen; the forked ones come too late to be told by the environment.
 os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
 
