@@ -133,7 +133,7 @@ def check_content(wheel: Path) -> None:
 
 
 def create(environment: Path, python: str) -> Path:
-    """The folder with the programs of a new environment, with what we depend on where its hashes are known."""
+    """The folder with the programs of a new environment; what we need is in it if its hashes are known."""
     run(python, "-m", "venv", "--without-pip", environment)  # ours installs into it, in half the time
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
     if has_hashes(python):

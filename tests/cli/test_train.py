@@ -29,16 +29,10 @@ from limelight.training.context import catch_interrupts
 from limelight.training.run import Fitted
 from limelight.training.train_job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
+from torchruns import torchrun
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-# `torchrun`, whose processes find PyTorch imported, which takes 2 s for each
-FORKING_TORCHRUN = """
-import sys
-from limelight.training import fit
-from torch.distributed.run import main
-main(sys.argv[1:])
-"""
 TINY = ["--preset", "tiny", "--epochs", "4", "--learning-rate", "0.02"]
 
 
@@ -436,10 +430,7 @@ def test_relative_paths_are_found_from_another_folder(call, tmp_path, monkeypatc
 
 def test_two_processes_write_one_model(tmp_path):
     review_table(tmp_path / "reviews.csv", 200)
-    program = str(Path(limelight.__file__).with_name("__main__.py"))
-    torchrun = [sys.executable, "-c", FORKING_TORCHRUN, "--standalone", "--nproc-per-node", "2"]
-    argv = [program, "train", "reviews.csv", "--out", "m", "--json", *FLAGS]
-    command = [*torchrun, "--start-method", "fork", "--run-path", *argv]
+    command = torchrun(2, "train", "reviews.csv", "--out", "m", "--json", *FLAGS)
     done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"]["dev"]["accuracy"] == 1.0
