@@ -91,7 +91,7 @@ def panel(title: str, points: list[Point], left: int) -> list[str]:
     for name, megabytes, rate, value in points:
         kind = "ours" if name.startswith("reader") else "other"
         parts.append(f'<circle class="{kind}" cx="{x(rate):.1f}" cy="{y(value):.1f}" r="5"/>')
-        place = "mid" if rate < FASTEST / 4 else "end"
+        place = "" if kind == "ours" else "mid" if rate < FASTEST / 4 else "end"
         about = f' <tspan class="size">{megabytes} MB</tspan>' if megabytes else ""
         below = -10 if kind == "ours" else 20
         parts.append(
