@@ -72,7 +72,7 @@ SLOW = {
 # In the reason of skipped tests, and what is said of them.
 MISSING = {
     "no chromium": "{} tests of the pictures in a browser were skipped: there is no Chromium on this machine."
-    " To run them, install it (on Debian and Ubuntu: apt-get install chromium).",
+    " To run them, install it (on Debian and Ubuntu: apt-get install chromium-headless-shell).",
     "no mkdocs": "The links of the documents were checked, but the site was not built. `make docs` builds it,"
     " and from then on the tests do.",
 }

@@ -5,6 +5,7 @@ The presets are the real ones, for one epoch and with fewer extra words.
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -157,6 +158,12 @@ def test_every_figure_comes_from_the_results():
     readme, results = (HERE / "README.md").read_text(), (HERE / "docs" / "results.md").read_text()
     wrong = [*wrong_in_prose(readme, results, SOURCES), *wrong_in_tables(readme, results)]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_of_readers_is_made_of_the_results(monkeypatch):
+    monkeypatch.syspath_prepend(HERE / "experiments" / "reader")
+    for path, content in importlib.import_module("plot").made().items():
+        assert path.read_text("utf-8") == content, "run: python experiments/reader/plot.py"
 
 
 def with_one_wrong(text: str) -> Iterator[tuple[str, str]]:

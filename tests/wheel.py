@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -70,10 +71,13 @@ def main() -> None:
     args = parser.parse_args()
     python = args.python
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder), ROOT)
-        check_content(wheel)
-        check_reproducible(Path(folder), wheel)
-        programs = install(Path(folder) / "environment", python, wheel)
+        with ThreadPoolExecutor() as pool:  # pip waits for the network
+            environment = pool.submit(create, Path(folder) / "environment", python)
+            again = pool.submit(build_elsewhere, Path(folder))
+            wheel = build(Path(folder), ROOT)
+            check_content(wheel)
+            assert again.result().read_bytes() == wheel.read_bytes()
+        programs = install(environment.result(), wheel)
         bom = describe(Path(folder), programs)
         check_answers(Path(folder), programs)
         if args.out:
@@ -88,8 +92,8 @@ def build(folder: Path, source: Path) -> Path:
     return wheel
 
 
-def check_reproducible(folder: Path, wheel: Path) -> None:
-    """The same bytes from another folder, with other dates and permissions of the files."""
+def build_elsewhere(folder: Path) -> Path:
+    """From another folder, with other dates and permissions of the files: the bytes must be the same."""
     copy, again = folder / "copy", folder / "again"
     for name in ("src", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE"):
         copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -98,7 +102,7 @@ def check_reproducible(folder: Path, wheel: Path) -> None:
     for path in copy.rglob("*"):
         os.utime(path, (10**9, 10**9))
         path.chmod(0o700 if path.is_dir() else 0o600)
-    assert build(again, copy).read_bytes() == wheel.read_bytes()
+    return build(again, copy)
 
 
 def describe(folder: Path, programs: Path) -> Path:
@@ -128,19 +132,27 @@ def check_content(wheel: Path) -> None:
     assert {f"limelight/{name}" for name in NEEDED} <= packed
 
 
-def install(environment: Path, python: str, wheel: Path) -> Path:
-    """The folder with the programs of a new environment."""
+def create(environment: Path, python: str) -> Path:
+    """The folder with the programs of a new environment; what we need is in it if its hashes are known."""
     run(python, "-m", "venv", "--without-pip", environment)  # ours installs into it, in half the time
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
-    pip = (sys.executable, "-m", "pip", "--python", programs / "python")
-    quiet = (*pip, "install", "--quiet", "--no-compile")
     if has_hashes(python):
-        run(*quiet, "--require-hashes", "-r", REQUIREMENTS)
-        run(*quiet, "--no-deps", wheel)
-    else:
-        run(*quiet, "-c", ROOT / "constraints.txt", wheel)
-    run(*pip, "check")
+        run(*pip(programs), *INSTALL, "--require-hashes", "-r", REQUIREMENTS)
     return programs
+
+
+def install(programs: Path, wheel: Path) -> Path:
+    known = has_hashes(str(programs / "python"))
+    run(*pip(programs), *INSTALL, *(["--no-deps"] if known else ["-c", ROOT / "constraints.txt"]), wheel)
+    run(*pip(programs), "check")
+    return programs
+
+
+INSTALL = ("install", "--quiet", "--no-compile")
+
+
+def pip(programs: Path) -> tuple[str | Path, ...]:
+    return sys.executable, "-m", "pip", "--python", programs / "python"
 
 
 def has_hashes(python: str) -> bool:

@@ -6,6 +6,10 @@
 `vectors.npy` holds unit vectors, (n, size) in float32; the last `--queries` of them are the queries. Times are of the
 processor, with one thread each, and what a way finds is scored again by the vectors in 8 bits, as `limelight search`
 does; recall is measured against the exact ten. Ways whose library is not there are left out.
+
+    python experiments/benchmarks/nearest.py vectors.npy --grow 2192247 --only limelight --out nearest.jsonl
+
+makes as many vectors of fewer: each again and again, with noise that leaves a cosine of 0.9 to it.
 """
 
 from __future__ import annotations
@@ -21,16 +25,28 @@ from pathlib import Path
 import numpy as np
 
 from limelight.search.approximate import ApproximateSearch
+from limelight.search.exact import ExactSearch, score_places
 from limelight.search.shards import Shard, quantise
 
-K = 10
+K, ROWS, NOISE = 10, 2**16, 0.484
 Search = Callable[[np.ndarray, int], np.ndarray]  # a query and how many -> candidates
 Built = tuple[dict[str, tuple[Search, int]], float]  # by setting, with how many candidates; and megabytes
 
 
-def exact_bytes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    scales = np.abs(V).max(axis=1) / 127
-    return np.rint(V / scales[:, None]).astype(np.int8), scales
+def grow(V: np.ndarray, count: int) -> np.ndarray:
+    """As many unit vectors; after the first n, noisy copies."""
+    rng, found = np.random.default_rng(0), np.empty((count, V.shape[1]), np.float32)
+    found[: len(V)] = V[:count]
+    for at in range(len(V), count, ROWS):
+        part = V[np.arange(at, min(at + ROWS, count)) % len(V)]
+        part += rng.standard_normal(part.shape, np.float32) * np.float32(NOISE / V.shape[1] ** 0.5)
+        found[at : at + ROWS] = part / np.linalg.norm(part, axis=1, keepdims=True)
+    return found
+
+
+def in_bytes(V: np.ndarray) -> list[Shard]:
+    nothing = np.zeros(0, np.uint8), np.zeros(0, np.int64)
+    return [Shard(*quantise(V[at : at + ROWS]), *nothing) for at in range(0, len(V), ROWS)]
 
 
 def ivf(V: np.ndarray) -> Built:
@@ -125,8 +141,7 @@ def usearch(V: np.ndarray) -> Built:
 
 def signs(V: np.ndarray) -> Built:
     n, d = V.shape
-    shard = Shard(*quantise(V), np.zeros(0, np.uint8), np.zeros(0, np.int64))
-    index = ApproximateSearch([shard], 1)
+    index = ApproximateSearch(in_bytes(V), 1)
     pool = ThreadPoolExecutor(1)
 
     def find(q: np.ndarray, k: int) -> np.ndarray:
@@ -135,7 +150,13 @@ def signs(V: np.ndarray) -> Built:
     return {f"{k} scored again": (find, k) for k in (100, 200, 400, 1000, 2000)}, n * d / 8 / 1e6
 
 
+def exact(V: np.ndarray) -> Built:
+    shards, search = in_bytes(V), ExactSearch(1)
+    return {"": (lambda q, k: search.search(shards, q[None], k)[1][0], K)}, V.size / 1e6
+
+
 WAYS: dict[str, Callable[[np.ndarray], Built]] = {
+    "limelight, exact": exact,
     "limelight, one bit a number, all of them": signs,
     "faiss, inverted lists of bytes": ivf,
     "faiss, one bit a number, all of them": binary,
@@ -148,10 +169,9 @@ WAYS: dict[str, Callable[[np.ndarray], Built]] = {
 def measure(args: argparse.Namespace) -> None:
     V = np.load(args.vectors)
     V, Q = V[: -args.queries][: args.texts], V[-args.queries :]
-    codes, scales = exact_bytes(V)
-    floats = codes.astype(np.float32) * scales[:, None]
-    truth = [np.argpartition(-(floats @ q), K)[:K] for q in Q]
-    del floats
+    V = V if args.grow is None else grow(V, args.grow)
+    shards = in_bytes(V)
+    truth = ExactSearch(1).search(shards, Q, K)[1]
     for name, build in WAYS.items():
         if args.only and args.only not in name:
             continue
@@ -166,9 +186,8 @@ def measure(args: argparse.Namespace) -> None:
             took, right = [], 0
             for q, true in zip(Q, truth, strict=True):
                 began = time.process_time()
-                places = find(q, count)
-                scores = codes[places].astype(np.float32) @ q * scales[places]
-                best = places[np.argsort(-scores)[:K]]
+                places = np.sort(find(q, count))
+                best = places[np.argsort(-score_places(shards, q, places))[:K]]
                 took.append(time.process_time() - began)
                 right += len(np.intersect1d(best, true))
             found = {
@@ -176,7 +195,7 @@ def measure(args: argparse.Namespace) -> None:
                 "ms": 1000 * statistics.median(took), "build_s": built, "mb": megabytes,
             }  # fmt: skip
             print(
-                f"{name}, {setting}: {found['recall']:.1%}, {found['ms']:.2f} ms, {built:.0f} s, {megabytes:.0f} MB",
+                f"{name}, {setting}: {found['recall']:.1%}, {found['ms']:.2f} ms, {built:.2f} s, {megabytes:.0f} MB",
                 flush=True,
             )
             with args.out.open("a") as file:
@@ -190,6 +209,7 @@ def main() -> None:
     parser.add_argument("vectors", type=Path)
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--texts", type=int, help="of the vectors, the first")
+    parser.add_argument("--grow", type=int, help="vectors made of them")
     parser.add_argument("--only", help="part of a way's name")
     parser.add_argument("--out", type=Path, required=True)
     measure(parser.parse_args())

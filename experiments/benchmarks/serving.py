@@ -3,12 +3,18 @@
     python experiments/benchmarks/serving.py                         # 1, 16 and 256 clients, a few seconds each
     python experiments/benchmarks/serving.py --models yelp light   # other sizes; the weights are random
     python experiments/benchmarks/serving.py --load 60               # 256 clients for a minute: errors, memory, p99
+    python experiments/benchmarks/serving.py --mixed                 # short texts alone, and beside long ones
+    python experiments/benchmarks/serving.py --embed 7997 PID        # vectors, beside another server's
 
 Every client sends one bundled sentence at a time and waits for its answer, over one connection. The clients
 share the machine with the server and cost it processor time; plain predict, which reads the same sentences in
 one call, has it alone. The three take turns in every round; the figures are medians over the rounds. The last
 columns are milliseconds of processor time for a text, the server's without the clients', which other work on
 the machine changes least.
+
+--mixed has two servers, of one process and of two (--workers 2). 16 clients send short texts, first alone, then
+beside 4 clients that send texts of 400 words. --embed asks for vectors in the way of OpenAI (/v1/embeddings): of
+both bundled readers and of a server that already runs here, at that port and with that process number.
 """
 
 from __future__ import annotations
@@ -38,7 +44,8 @@ from limelight.runtime.model import Model
 from limelight.runtime.start import start_of
 from limelight.text.tokenizer import Tokenizer
 
-HEAD = "POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+HEAD = "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+LONG_WORDS, SHORT_CLIENTS, LONG_CLIENTS = 400, 16, 4
 COLUMNS = (
     "model", "clients", "joined, per s", "p50, ms", "p99", "one by one, per s", "p50", "p99",
     "predict, per s",
@@ -80,9 +87,10 @@ def serving(folder: Path, *flags: str) -> Iterator[tuple[int, int]]:
 class Client:
     """Many connections that send requests until the time is over."""
 
-    def __init__(self, port: int, texts: list[str]) -> None:
-        bodies = [json.dumps({"inputs": text}).encode() for text in texts]
-        self.port, self.requests = port, [(HEAD % len(body)).encode() + body for body in bodies]
+    def __init__(self, port: int, texts: list[str], path: str = "/predict", **more: str) -> None:
+        field = "input" if path.startswith("/v1/") else "inputs"
+        bodies = [json.dumps({field: text, **more}).encode() for text in texts]
+        self.port, self.requests = port, [(HEAD % (path, len(body))).encode() + body for body in bodies]
         self.seconds: list[float] = []
         self.errors, self.next = 0, count()
 
@@ -98,18 +106,19 @@ class Client:
             self.errors += b" 200 " not in head[:16]
         writer.close()
 
+    async def send(self, clients: int, seconds: float) -> None:
+        self.seconds, end = [], time.perf_counter() + seconds
+        await asyncio.gather(*(self._connect(end) for _ in range(clients)))
+
     def run(self, clients: int, seconds: float) -> tuple[float, float, float]:
         """Requests per second, p50 and p99 in milliseconds."""
-        self.seconds = []
-
-        async def all_clients() -> None:
-            end = time.perf_counter() + seconds
-            await asyncio.gather(*(self._connect(end) for _ in range(clients)))
-
         begin = time.perf_counter()
-        asyncio.run(all_clients())
-        rate = len(self.seconds) / (time.perf_counter() - begin)
-        return rate, *(1000 * np.percentile(self.seconds, q) for q in (50, 99))
+        asyncio.run(self.send(clients, seconds))
+        return len(self.seconds) / (time.perf_counter() - begin), *self.percentiles()
+
+    def percentiles(self) -> tuple[float, float]:
+        p50, p99 = np.percentile(self.seconds, (50, 99))
+        return 1000 * p50, 1000 * p99
 
 
 def predict_rate(model: Model, texts: list[str], seconds: float) -> tuple[float, float]:
@@ -159,6 +168,57 @@ def print_row(model: str, clients: int, found: dict, plain: list[float], work: d
     print("| " + " | ".join([model, str(clients), *cells, *last, *costs]) + " |", flush=True)
 
 
+def mixed(folder: Path, texts: list[str], seconds: float, rounds: int) -> None:
+    """Short texts alone and beside long ones: answers a second of each, p50 and p99."""
+    words = " ".join(texts).split()
+    long = [" ".join(words[k : k + LONG_WORDS]) for k in range(0, len(words) - LONG_WORDS, LONG_WORDS)]
+    print(
+        "| workers | | short, per s | p50, ms | p99 | long, per s | p50 | p99 |\n|---|---|---|---|---|---|---|---|"
+    )
+    for workers in ("1", "2"):
+        with serving(folder, "--workers", workers) as (port, _):
+            Client(port, texts).run(SHORT_CLIENTS, 1.0)
+            for name, count in (("alone", 0), ("beside long ones", LONG_CLIENTS)):
+                found = [side_by_side(port, texts, long, count, seconds) for _ in range(rounds)]
+                cells = [f"{statistics.median(column):,.1f}" for column in zip(*found, strict=True)]
+                print(f"| {workers} | {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def side_by_side(port: int, texts: list[str], long: list[str], count: int, seconds: float) -> list[float]:
+    clients = {Client(port, texts): SHORT_CLIENTS, Client(port, long): count}
+
+    async def send() -> None:
+        await asyncio.gather(*(each.send(number, seconds) for each, number in clients.items() if number))
+
+    asyncio.run(send())
+    assert not any(each.errors for each in clients)
+    return [
+        figure
+        for each in clients
+        if each.seconds
+        for figure in (len(each.seconds) / seconds, *each.percentiles())
+    ]
+
+
+def embeddings(texts: list[str], clients: list[int], seconds: float, rounds: int, other: list[int]) -> None:
+    """Vectors of both readers and of a server that runs already, in turns."""
+    print("| server | clients | per s | p50, ms | p99 | processor ms |\n|---|---|---|---|---|---|")
+    with serving(Path("reader")) as reader, serving(Path("reader-fast")) as fast:
+        servers = {"reader": reader, "reader-fast": fast, **({"other": tuple(other)} if other else {})}
+        for number in clients:
+            found: dict[str, list[tuple[float, ...]]] = {name: [] for name in servers}
+            for _ in range(rounds):
+                for name, (port, process) in servers.items():
+                    client, begin = Client(port, texts, "/v1/embeddings", model=name), processor_time(process)
+                    rates = client.run(number, seconds)
+                    assert not client.errors, (name, client.errors)
+                    cost = 1000 * (processor_time(process) - begin) / len(client.seconds)
+                    found[name].append((*rates, cost))
+            for name, figures in found.items():
+                rate, *rest = (statistics.median(column) for column in zip(*figures, strict=True))
+                print(f"| {name} | {number} | {rate:,.0f} | " + " | ".join(f"{x:.2f}" for x in rest) + " |")
+
+
 def load_test(folder: Path, texts: list[str], seconds: float, flags: list[str]) -> None:
     """Many clients for long: the requests, errors and times, and the memory of the server's processes."""
     with serving(folder, *flags) as (port, process):
@@ -201,16 +261,29 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--count", type=int, default=1024, help="sentences")
     parser.add_argument("--load", type=float, metavar="SECONDS", help="run the load test instead")
+    parser.add_argument("--mixed", action="store_true", help="short texts beside long ones instead")
+    parser.add_argument(
+        "--embed",
+        nargs="*",
+        type=int,
+        metavar="N",
+        help="vectors instead; port and process of another server",
+    )
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of limelight serve, last")
     args = parser.parse_args()
     texts, _ = bundled.sentences("dev")
-    if not args.load:
+    if args.embed is not None:
+        embeddings(texts[: args.count], args.clients, args.seconds, args.rounds, args.embed)
+        return
+    if not args.load and not args.mixed:
         print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.models:
             folder = Path(temporary, name)
             save_model(name, texts, folder)
-            if args.load:
+            if args.mixed:
+                mixed(folder, texts[: args.count], args.seconds, args.rounds)
+            elif args.load:
                 load_test(folder, texts[: args.count], args.load, args.flags)
             else:
                 compare(folder, texts[: args.count], args.clients, args.seconds, args.rounds)

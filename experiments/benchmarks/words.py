@@ -10,7 +10,8 @@ Then the sentences a second of processor time on one core, in rounds side by sid
 - spelled: the same, and the vectors of words outside the vocabulary, what a reader does;
 - whole reviews to ids, not cut into sentences.
 
-"new" texts are seen for the first time, by a fresh tokenizer; "again" the same texts once more.
+"new" texts are seen for the first time, by a fresh tokenizer; "again" the same texts once more. At last both halves of
+the texts in two threads, beside one thread: by the clock, and how much more processor time they take.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 
@@ -29,6 +31,7 @@ from limelight.runtime.batches import encode_spelled
 from limelight.text import numbering
 from limelight.text.numbering import Numbering
 from limelight.text.sentences import sentence_spans
+from limelight.text.split_pool import SplitPool
 from limelight.text.tokenizer import Tokenizer
 
 CHUNK = 20_000  # sentences, as many as `limelight encode` splits together
@@ -57,6 +60,14 @@ def main() -> None:
     print("| | Python | compiled | ratio |\n|---|---|---|---|")
     for name, work, texts in ways(rounds, long):
         report(name, [side_by_side(work, each) for each in texts])
+    print("| compiled, by the clock | one thread | two | ratio | processor time |\n|---|---|---|---|---|")
+    for name, work, texts in ways(rounds, long):
+        if "new" not in name:
+            every = [text for each in texts for text in each]
+            one_and_two(work, every)  # each thread remembers pieces of its own
+            report_threads(name, [one_and_two(work, every) for _ in range(args.rounds)])
+    one, two = (max(in_processes(sentences, count) for _ in range(args.rounds)) for count in (1, 2))
+    print(f"| to words, in processes (`limelight encode`) | {one:,.0f} | {two:,.0f} | {two / one:.2f} | |")
 
 
 def compare(sentences: list[str], lowercase: bool) -> int:
@@ -119,6 +130,39 @@ def measure(work: Work, texts: list[str]) -> float:
     start = time.process_time()
     work(texts)
     return len(texts) / max(time.process_time() - start, 1e-9)
+
+
+def in_processes(sentences: list[str], count: int) -> float:
+    """Texts per second by the clock, once the processes are there; their first chunk is for learning."""
+    chunks = [sentences[k : k + CHUNK] for k in range(0, len(sentences), CHUNK)]
+    with SplitPool(True, True) as pool:
+        pool._count, pool._left = count, 0
+        list(pool.map(chunks[:count]))
+        start = time.perf_counter()
+        list(pool.map(chunks[count:]))
+        return sum(map(len, chunks[count:])) / (time.perf_counter() - start)
+
+
+Times = tuple[float, float]  # texts per second by the clock; processor time of a text
+
+
+def one_and_two(work: Work, texts: list[str]) -> tuple[Times, Times]:
+    """One thread, and two with half of the texts each."""
+    with ThreadPoolExecutor(2) as pool:
+        return measure_clock(work, [texts], pool), measure_clock(work, [texts[::2], texts[1::2]], pool)
+
+
+def measure_clock(work: Work, parts: list[list[str]], pool: ThreadPoolExecutor) -> Times:
+    count, clock, processor = sum(map(len, parts)), time.perf_counter(), time.process_time()
+    list(pool.map(work, parts))
+    return count / (time.perf_counter() - clock), (time.process_time() - processor) / count
+
+
+def report_threads(name: str, rounds: list[tuple[Times, Times]]) -> None:
+    one, two = (max(each[k][0] for each in rounds) for k in (0, 1))
+    faster = statistics.median(two[0] / one[0] for one, two in rounds)
+    work = statistics.median(two[1] / one[1] for one, two in rounds)
+    print(f"| {name} | {one:,.0f} | {two:,.0f} | {faster:.2f} | {work:.2f} |", flush=True)
 
 
 def report(name: str, rounds: list[tuple[float, float]]) -> None:

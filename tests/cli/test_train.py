@@ -29,6 +29,7 @@ from limelight.training.context import catch_interrupts
 from limelight.training.run import Fitted
 from limelight.training.train_job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
+from torchruns import torchrun
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -429,9 +430,8 @@ def test_relative_paths_are_found_from_another_folder(call, tmp_path, monkeypatc
 
 def test_two_processes_write_one_model(tmp_path):
     review_table(tmp_path / "reviews.csv", 200)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    argv = ["-m", "limelight", "train", "reviews.csv", "--out", "m", "--json", *FLAGS]
-    done = subprocess.run([*torchrun, *argv], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    command = torchrun(2, "train", "reviews.csv", "--out", "m", "--json", *FLAGS)
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"]["dev"]["accuracy"] == 1.0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]

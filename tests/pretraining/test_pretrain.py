@@ -397,7 +397,7 @@ def pairs(tmp_path) -> Path:
 
 def test_a_translation_learns_the_vector_of_the_english_text(tmp_path, pairs):
     lines, _ = write(tmp_path)
-    teacher, options = FakeTeacher(), {**SMALL, "epochs": 60, "hidden": 12, "words": 80}
+    teacher, options = FakeTeacher(), {**SMALL, "epochs": 30, "hidden": 12, "words": 80}
     reader = limelight.pretrain(lines, teacher, pairs=pairs, out=tmp_path / "r", progress=False, **options)
     assert teacher.asked == 70 + 40  # the English sides, and nothing else
     assert reader.facts["texts"]["rows"] == 70 + 2 * 40

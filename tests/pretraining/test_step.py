@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from limelight.training.starting_words import fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
 from limelight.training.vector_objective import divergence
 from pretraining.teachers import SMALL, write
+from torchruns import torchrun
 
 TESTS = Path(__file__).parents[1]
 
@@ -45,8 +45,7 @@ def test_two_processes_make_the_same_reader_as_one(tmp_path):
     common += ["--teacher", str(tmp_path / "vectors.npy"), *options, "--json"]
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     environment |= {"PYTHONPATH": str(TESTS.parent / "src")}
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = [*torchrun, "-m", "limelight", *common, "--out", str(tmp_path / "two")]
+    command = torchrun(2, *common, "--out", str(tmp_path / "two"))
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["out"] == str(tmp_path / "two")

@@ -1,4 +1,4 @@
-"""What each of two nodes runs in test_two_nodes.py:
+"""What each of two nodes runs in test_distributed.py:
 
 torchrun --nnodes 2 --node-rank RANK --master-addr HOST --master-port PORT node.py FOLDER [kill]
 

@@ -41,16 +41,29 @@ def change(path: Path, **metadata: Any) -> None:
     write(path, tensors, {**about, **metadata})
 
 
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
-    """The folder of a finished run with two checkpoints, of steps 14 and 21."""
-    run(tmp_path / "run")
-    return tmp_path / "run"
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    run(folder)
+    return folder
 
 
 @pytest.fixture
-def expected(tmp_path: Path) -> Fitted:
-    return run(tmp_path / "expected", epochs=4)
+def trained(finished: Path, tmp_path: Path) -> Path:
+    """The folder of a finished run with two checkpoints, of steps 14 and 21; each test has its own copy."""
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fitted]:
+    """A run of four epochs in one go, and its folder."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    return folder, run(folder, epochs=4)
+
+
+@pytest.fixture
+def expected(undisturbed: tuple[Path, Fitted]) -> Fitted:
+    return undisturbed[1]
 
 
 NEWEST, BEFORE = "checkpoint-000000021.safetensors", "checkpoint-000000014.safetensors"
@@ -290,10 +303,10 @@ def full_after(monkeypatch: pytest.MonkeyPatch, good: int) -> list[str]:
 
 @pytest.mark.parametrize("good", [0, 1, 2, 3, 5])
 def test_a_full_disk_does_not_end_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], good: int
-) -> None:
-    expected = run(tmp_path / "expected", epochs=4)
-    capsys.readouterr()
+    undisturbed: tuple[Path, Fitted], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], good: int,
+) -> None:  # fmt: skip
+    whole, expected = undisturbed
     full_after(monkeypatch, good)
     fitted = run(tmp_path / "run", epochs=4)
     shown = capsys.readouterr().err
@@ -311,7 +324,7 @@ def test_a_full_disk_does_not_end_the_run(
     for name, x in expected.network.state_dict().items():
         assert torch.equal(resumed.network.state_dict()[name], x), name
     newest = "checkpoint-000000028.safetensors"
-    assert (tmp_path / "run" / newest).read_bytes() == (tmp_path / "expected" / newest).read_bytes()
+    assert (tmp_path / "run" / newest).read_bytes() == (whole / newest).read_bytes()
 
 
 @pytest.mark.parametrize("good", [0, 1, 2])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,6 @@ TESTS = Path(__file__).parents[1]
 IMPORTS = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
 
 
-def torchrun(processes: int, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command += [str(TESTS / "training" / "together.py"), str(folder)]
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"} | {"PYTHONPATH": IMPORTS}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-
-
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The runs in a single process."""
@@ -45,11 +39,26 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {name: train(folder, name, show=False) for name in RUNS}
 
 
+@dataclass(frozen=True)
+class Launched:
+    """What real processes printed and left."""
+
+    folder: Path
+    two: tuple[int, str]  # of torchrun: its exit code, what was printed
+    killed: list[tuple[int, str]]  # of each node
+    restarted: list[tuple[int, str]]
+
+
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """The runs in two processes, of which one is killed in the last run."""
-    folder = tmp_path_factory.mktemp("two")
-    return folder, torchrun(2, folder)
+def launched(tmp_path_factory: pytest.TempPathFactory) -> Launched:
+    """The runs in two processes, of which one is killed in the last run; and a run on two nodes."""
+    folder = tmp_path_factory.mktemp("launched")
+    command = [sys.executable, str(TESTS / "training" / "launching.py"), str(folder)]
+    environment = {**os.environ, "PYTHONPATH": IMPORTS}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert result.returncode == 0, result.stdout + result.stderr
+    found = json.loads(result.stdout)
+    return Launched(folder, found["two"][0], found["killed"], found["restarted"])
 
 
 def told(folder: Path, name: str, rank: int, size: int) -> dict[str, Any]:
@@ -65,9 +74,9 @@ def assert_equal(found: dict[str, Any], fitted: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "stopped"])
-def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path, Any]) -> None:
-    folder, result = two
-    assert (folder / f"{name}-1-of-2.json").exists(), result.stderr
+def test_two_processes_are_one(name: str, alone: dict[str, Any], launched: Launched) -> None:
+    folder = launched.folder / "two"
+    assert (folder / f"{name}-1-of-2.json").exists(), launched.two
     assert_equal(told(folder, name, 0, 2), alone[name])
     rows = 20 * len(alone[name].history)
     read = [told(folder, name, rank, 2)["evaluated"] for rank in (0, 1)]
@@ -76,17 +85,17 @@ def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path
     assert told(folder, name, 1, 2)["weights"] == told(folder, name, 0, 2)["weights"]
 
 
-def test_each_process_takes_its_share_of_the_cores(two: tuple[Path, Any]) -> None:
+def test_each_process_takes_its_share_of_the_cores(launched: Launched) -> None:
     cores = len(os.sched_getaffinity(0))
-    assert told(two[0], "sgd", 0, 2)["threads"] == max(1, cores // 2)
+    assert told(launched.folder / "two", "sgd", 0, 2)["threads"] == max(1, cores // 2)
 
 
 def test_a_killed_process_ends_the_run_and_it_resumes_with_another_number(
-    alone: dict[str, Any], two: tuple[Path, Any], capsys: pytest.CaptureFixture[str]
+    alone: dict[str, Any], launched: Launched, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, result = two
-    assert result.returncode != 0
-    assert "limelight: another process of this run has ended; the last checkpoint is kept" in result.stderr
+    folder, (code, printed) = launched.folder / "two", launched.two
+    assert code != 0
+    assert "limelight: another process of this run has ended; the last checkpoint is kept" in printed
     assert not (folder / "killed-0-of-2.json").exists()
     numbers = [int(path.stem[-9:]) for path in (folder / "killed").glob("checkpoint-*")]
     assert sorted(numbers) == [8, 9]
@@ -94,6 +103,24 @@ def test_a_killed_process_ends_the_run_and_it_resumes_with_another_number(
     assert "resuming in epoch 2 at step 9" in capsys.readouterr().err
     weights = {name: x.tolist() for name, x in resumed.network.state_dict().items()}
     assert_equal({"weights": weights, "history": resumed.history}, alone["killed"])
+
+
+def test_a_killed_node_and_a_restart_give_the_same_weights(launched: Launched) -> None:
+    """Two nodes with one shared folder: one is killed, both start again."""
+    (first, printed), (second, _) = launched.killed
+    assert first != 0
+    assert second != 0
+    assert "another process of this run has ended; the last checkpoint is kept" in printed
+    assert [code for code, _ in launched.restarted] == [0, 0], launched.restarted
+    assert "resuming in epoch 2 at step 9" in launched.restarted[0][1]
+    node = {
+        (name, rank): json.loads((launched.folder / "nodes" / f"{name}-{rank}.json").read_text())
+        for name in ("undisturbed", "disturbed")
+        for rank in (0, 1)
+    }
+    assert node["disturbed", 0]["weights"] == node["undisturbed", 0]["weights"]
+    assert node["disturbed", 1]["weights"] == node["undisturbed", 1]["weights"]
+    assert len(node["disturbed", 0]["history"]) == len(node["undisturbed", 0]["history"]) == 4
 
 
 def test_gradients_of_different_types_are_added_up() -> None:

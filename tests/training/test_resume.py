@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from limelight.training import fit
+from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
 from limelight.training.step import Stepper
 from training import toys
@@ -73,6 +73,16 @@ def stop_in(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -
     monkeypatch.setattr(owner, name, pressed)
 
 
+Whole = tuple[Path, Fitted]
+
+
+@pytest.fixture(scope="module", params=["adagrad", "adam"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The folder of an undisturbed run with this optimizer, and what it gave."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, fit(toys.dataset(), toys.recipe(optimizer=request.param, dropout=0.5), folder, show=False)
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "call", "steps"),
     [
@@ -83,13 +93,12 @@ def stop_in(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -
         (Checkpoints, "save", 1, 8),
     ],
 )
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
 def test_ctrl_c_anywhere(
-    owner: Any, name: str, call: int, steps: int, optimizer: str, tmp_path: Path,
+    owner: Any, name: str, call: int, steps: int, whole: Whole, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    data, recipe = toys.dataset(), toys.recipe(optimizer=optimizer, dropout=0.5)
-    whole = fit(data, recipe, tmp_path / "whole", show=False)
+    folder, fitted = whole
+    data, recipe = toys.dataset(), fitted.recipe
     with monkeypatch.context() as patch:
         stop_in(patch, owner, name, call)
         stopped = fit(data, recipe, tmp_path / "run", show=False)
@@ -98,11 +107,11 @@ def test_ctrl_c_anywhere(
     assert stopped.state.best_epoch == (0 if steps == 8 else -1 + (steps > 7))
     ended = fit(data, recipe, tmp_path / "run", resume=True, show=False)
     assert not ended.interrupted
-    assert ended.history == whole.history
-    for key, x in whole.network.state_dict().items():
+    assert ended.history == fitted.history
+    for key, x in fitted.network.state_dict().items():
         assert torch.equal(ended.network.state_dict()[key], x), key
     last = "checkpoint-000000021.safetensors"
-    assert (tmp_path / "run" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
+    assert (tmp_path / "run" / last).read_bytes() == (folder / last).read_bytes()
 
 
 def test_ctrl_c_in_the_last_evaluation_is_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,8 @@ def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray | Ste
         parts.append(part[::2] + part[1::2] if array.dtype.itemsize == 2 else part)
     text = json.dumps({**header, "arrays": named}, ensure_ascii=False, separators=(",", ":"))
     content = text.encode(errors="replace")  # half a character is not text
-    return gzip.compress(b"".join([len(content).to_bytes(4, "little"), content, *parts]), mtime=0)
+    # Level 9 takes twice as long for weights, and saves 0.2%.
+    return gzip.compress(b"".join([len(content).to_bytes(4, "little"), content, *parts]), 6, mtime=0)
 
 
 class Steps:
