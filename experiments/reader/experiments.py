@@ -1,8 +1,8 @@
 r"""Several readers from one encoded corpus, measured side by side: what docs/log reports.
 
-    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files CORPUS/*.txt.xz
+    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files CORPUS/*.txt.xz --reviews ...
     python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files ... --pairs pairs.tsv.xz
-    python experiments/reader/experiments.py run WORK --vectors WORK/*.npy --out OUT --runs rows-0 max-0 fast-0
+    python experiments/reader/experiments.py run WORK --vectors WORK/*.npy --out OUT --runs rows-0 max-0 quick-0
 
 `limelight pretrain` makes one reader from the same texts. This script encodes them once, on all cores, for
 many runs, and has variants that the library does not offer: static words, words shared with another reader.
@@ -54,6 +54,7 @@ CHUNK = 20_000  # texts that a process splits at a time
 RAREST, MOST_WORDS = 3, 600_000  # words of the texts that can be told apart
 RAREST_OTHER, OTHER_WEIGHT = 2, 4  # of another language than English, which has fewer texts
 TAUGHT = 150_000  # words whose vectors the teacher is asked for
+REVIEWS = 60_000  # of a table whose words are counted
 COMMON = 10_000  # words of this rank and above are known only if they are not made of known words
 TWIN_RIDGE = 0.1  # a word of a text of ten words has 0.01 of it
 MARKS = re.compile(r"[\W_]+")
@@ -64,7 +65,7 @@ BROAD = {"words": 40_700}  # 10 MB
 SEVERAL = {"words": 130_000, "buckets": 24_000}  # of several languages: 27 MB
 
 RUNS: dict[str, dict[str, Any]] = {
-    "rows": BROAD, "max": BROAD | {"pooling": "max"}, "fast": {"encoder": "words"},
+    "rows": BROAD, "max": BROAD | {"pooling": "max"},
     "shared": BROAD | {"encoder": "words", "rows": 32, "rank": 160},
     "quick": BROAD | {"encoder": "words", "rows": 16, "rank": 96},
     "static": BROAD | {"precision": "float32", "pooling": "max"}, "multi": SEVERAL,
@@ -142,7 +143,9 @@ def prepare(arguments: argparse.Namespace) -> None:
         kinds += [(language, [pair[2] for pair in some]) for language, some in groupby(pairs, itemgetter(0))]
         chunks = [(kind, texts[k : k + CHUNK]) for kind, texts in kinds for k in range(0, len(texts), CHUNK)]
         if not words.exists():
-            Tokenizer.from_words(choose_vocabulary(pool.starmap(count_words, chunks, 1))).save(words)
+            counted = pool.starmap(count_words, chunks, 1)
+            counted += [count_words("reviews", read_texts(path)[:REVIEWS]) for path in arguments.reviews]
+            Tokenizer.from_words(choose_vocabulary(counted)).save(words)
         encoded = pool.map(partial(encode_texts, words), [texts for _, texts in chunks], 1)
     rows, chosen, start, at = [], [], 0, 0
     for kind, texts in kinds:
@@ -385,6 +388,9 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="has texts.json")
     parser.add_argument("--pairs", type=Path, help="as translations.py writes them")
     parser.add_argument("--files", type=Path, nargs="*", default=[])
+    parser.add_argument(
+        "--reviews", type=Path, nargs="*", default=[], help="whose words are counted, no more"
+    )
     parser.add_argument("--vectors", type=Path, nargs="*", default=[], help="of the files, in their order")
     parser.add_argument("--texts", type=Path, help="the teacher's vectors of texts.json")
     parser.add_argument("--words", type=Path, help="the teacher's vectors of the words, word2vec's format")
