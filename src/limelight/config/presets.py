@@ -58,7 +58,7 @@ PRESETS: dict[str, Recipe] = {
     "best-pair": _BEST.override(layers=2, rows=16, pair="concat", batch_size=256, epochs=14),
     "small": _SMALL,
     # The same from the reader without an LSTM: docs/readers.md says when.
-    "fast": _SMALL.override(start="reader-fast", encoder="words", rows=32),
+    "fast": _SMALL.override(start="reader-fast", encoder="words", rows=16),
     # Several times as fast, from word vectors alone. The penalty is just large enough that the rows read
     # different words; the author's form at 1.0 leaves them alike. Words seen once and unknown to the
     # vectors stand in for the unknown word.
