@@ -134,7 +134,8 @@ def measure(work: Work, texts: list[str]) -> float:
 
 def in_processes(sentences: list[str], count: int) -> float:
     """Texts per second by the clock, once the processes are there; their first chunk is for learning."""
-    chunks = [sentences[k : k + CHUNK] for k in range(0, len(sentences), CHUNK)]
+    size = min(CHUNK, -(-len(sentences) // (2 * count)))
+    chunks = [sentences[k : k + size] for k in range(0, len(sentences), size)]
     with SplitPool(True, True) as pool:
         pool._count, pool._left = count, 0
         list(pool.map(chunks[:count]))

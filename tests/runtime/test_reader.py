@@ -217,7 +217,7 @@ def test_m_has_a_row_for_each_aspect(reader):
 
 
 def test_a_reading_is_drawn_without_a_prediction(reader):
-    reading = reader.read("The soup at the restaraunt was cold.")
+    reading = reader.read("The soup at the restaurannt was cold.")
     assert reading.known.tolist() == [True] * 4 + [False] + [True] * 3
     assert "label" not in repr(reading)
     assert '"label": null' in to_json(reading) or '"label":null' in to_json(reading)

@@ -92,6 +92,6 @@ def _format(args: argparse.Namespace) -> str:
     from ..tables.writers import format_of
 
     suffix = format_of(args.out) if args.out else None
-    if args.json and {args.format, suffix} - {None, "jsonl"}:
-        raise conflict("--json and another format exclude each other; leave out one of them")
+    if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
+        raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")
     return output_format(args, suffix, WRITABLE) or "csv"
