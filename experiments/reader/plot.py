@@ -23,6 +23,7 @@ HEADER = (
     "files, MB", "memory, MB", "first answer, ms",
 )  # fmt: skip
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 420, 400, 46, 40, 44
+LETTER = 6.3  # width of one
 FASTEST, SLOWEST = 200_000, 20  # sentences a second
 STYLE = (
     "text{font:12px Helvetica,Arial,sans-serif;fill:#222222}.mid{text-anchor:middle}.end{text-anchor:end}"
@@ -31,6 +32,7 @@ STYLE = (
 
 Table = dict[str, dict[str, str]]  # row -> column -> cell
 Point = tuple[str, str, float, float]  # name, megabytes, sentences a second, quality
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def read_table(results: str, heading: str, column: str) -> Table:
@@ -88,16 +90,35 @@ def panel(title: str, points: list[Point], left: int) -> list[str]:
     parts.append(
         f'<text class="mid" x="{left + LEFT + inside / 2}" y="{HEIGHT - 6}">sentences a second, one core</text>'
     )
+    taken = [(x(rate) - 6, y(value) - 6, x(rate) + 6, y(value) + 6) for *_, rate, value in points]
     for name, megabytes, rate, value in points:
         kind = "ours" if name.startswith("reader") else "other"
         parts.append(f'<circle class="{kind}" cx="{x(rate):.1f}" cy="{y(value):.1f}" r="5"/>')
-        place = "" if kind == "ours" else "mid" if rate < FASTEST / 4 else "end"
         about = f' <tspan class="size">{megabytes} MB</tspan>' if megabytes else ""
-        below = -10 if kind == "ours" else 20
-        parts.append(
-            f'<text class="{place}" x="{x(rate):.1f}" y="{y(value) + below:.1f}">{escape(name)}{about}</text>'
-        )
+        letters = len(name) + (len(megabytes) + 4 if megabytes else 0)
+        place, across, up = free_place(x(rate), y(value), letters * LETTER, left + WIDTH, taken)
+        parts.append(f'<text class="{place}" x="{across:.1f}" y="{up:.1f}">{escape(name)}{about}</text>')
     return parts
+
+
+def free_place(x: float, y: float, width: float, right: float, taken: list[Box]) -> tuple[str, float, float]:
+    """Where a name stands beside its point: the first place that is free, which is then taken."""
+    for place, across, up in (
+        ("mid", x, y - 10),
+        ("mid", x, y + 20),
+        ("", x + 9, y + 4),
+        ("end", x - 9, y + 4),
+    ):
+        start = across - {"mid": width / 2, "": 0, "end": width}[place]
+        box = start, up - 11, start + width, up + 3
+        if box[2] <= right and not any(_meet(box, other) for other in taken):
+            taken.append(box)
+            return place, across, up
+    return "end", x, y + 20
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def picture(quality: Table, costs: Table) -> str:
