@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
-from experiments.benchmarks.minilm import MiniLM, weights_folder
+from minilm import MiniLM, weights_folder
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict

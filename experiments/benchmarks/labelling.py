@@ -203,7 +203,7 @@ def groups(task: Task, seed: int, names: bool) -> dict[str, Any]:
 
 def marks(data: Path, reader: KeptReader, seed: int) -> dict[str, Any]:
     """Accuracy with the labels alone, and with the marked words as further texts; texts drawn at random."""
-    from experiments.benchmarks.reasons import movies  # type: ignore[import-not-found]
+    from reasons import movies
 
     rows = movies(data / "rationales")
     X = reader.encode([row["texts"][0] for row in rows])
