@@ -134,6 +134,7 @@ def test_the_files_run_by_hand_give_the_same_answers(file, precision, bound, def
 
 
 SNLI, HOTELS = "The best recipes on SNLI", "Half a million reviews"
+COSTS = "What each costs"
 # The words around every figure of README.md's prose, and where the figure stands in docs/results.md.
 SOURCES = {
     "Accuracy on held-out sentences: {}%": cell("Demo accuracy", "the reader, fine-tuned", "test %"),
@@ -142,8 +143,8 @@ SOURCES = {
     ),
     "the best encoder we have: {}%": cell(SNLI, "`best-pair` with teachers, three layers", "test"),
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
-    "in int8 reads {} times as many": cell("What each costs", "`reader`, int8", "times MiniLM, float32"),
-    "the fast one {} times as many": cell("What each costs", "`reader-fast`, float32", "times MiniLM, float32"),
+    "in int8 reads {} times as many": cell(COSTS, "`reader`, int8", "times MiniLM, float32"),
+    "the fast one {} times as many": cell(COSTS, "`reader-fast`, float32", "times MiniLM, float32"),
     "On an H200 it reads {} a second": cell("On a GPU", "the reader, vector, bf16", "from raw text"),
     "), {} times as many as": cell("On a GPU", "the reader, vector, bf16", "times MiniLM, from text"),
     "and a wide classifier has {}%": cell(SNLI, "the best baseline, max pooling, with teachers", "test"),
