@@ -1,4 +1,4 @@
-"""Openly licensed labels for tuning the teacher: what people call the same, entailed, or opposite.
+"""Openly licensed labels for tuning a reader: what people call the same, entailed, or opposite.
 
     PYTHONHASHSEED=0 python experiments/reader/labels.py --repositories CLONES --snli train.parquet \\
         --exclude SETS... --passages CORPUS/passages-*.txt.xz --out LABELS

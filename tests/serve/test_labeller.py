@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 import limelight
 from limelight.cli import main
+from limelight.config.recipe import TextRecipe
 from limelight.labelling.session import LabelSession
 from limelight.serve.label_texts import check_ours, read_descriptions, read_texts, start_session, take_labels
 from limelight.serve.labeller import Labeller, close
@@ -263,6 +264,13 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     assert (found["before"], found["after"]) == (1.0, {"accuracy": 0.75})
     session.mark(0, [(0, 3)])
     assert "--reasons marks" in post(client, "train")["command"]
+
+
+def test_the_command_for_several_labels_is_one_that_train_takes(tmp_path):
+    _, app = start(tmp_path, classes=["food", "room"], several=True)
+    command = post(client_of(app), "train")["command"]
+    assert "--label label --task multi-label --separator '|' --out" in command
+    assert TextRecipe(task="multi-label").task == "multi-label"
 
 
 def test_a_training_that_fails_says_why(tmp_path, monkeypatch):

@@ -47,6 +47,9 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
     ),
     "--json": ("", "print one JSON object, for scripts"),
     "--overwrite": ("", "replace existing output"),
+    "--escape-formulas": (
+        "", "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @"
+    ),
     "--device": (
         ("cpu", "cuda", "auto"), "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
         "cpu",

@@ -37,9 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--aspects", "", "add what the text says about each aspect of the model")
     add_shared(parser, "--abstain-below", "--target-precision")
     add_flag(parser, "--json", "", "the same as --format jsonl")
-    formulas = "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @"
-    add_flag(parser, "--escape-formulas", "", formulas)
-    add_shared(parser, "--device", "--precision", "--overwrite", "--text", "--text2", "--skip-bad")
+    add_shared(parser, "--escape-formulas", "--device", "--precision", "--overwrite")
+    add_shared(parser, "--text", "--text2", "--skip-bad")
     add_engine(parser)
 
 

@@ -29,6 +29,7 @@ every line of standard input is one.
   limelight search reviews.index "the soup was cold" --top 100 --out hits.xlsx"""
 
 FORMATS = ("text", "html", "csv", "tsv", "jsonl", "parquet", "xlsx")
+TABLES = ("csv", "tsv", "parquet", "xlsx")
 OUT = f".txt, .html, {WRITABLE}"
 
 
@@ -46,13 +47,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "FILE", f"{OUT} (default: standard output)")
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
-    add_shared(parser, "--overwrite")
+    add_shared(parser, "--escape-formulas", "--overwrite")
 
 
 def run(args: argparse.Namespace) -> None:
     """Search and print."""
     from ..search.index import Index
-    from ..tables.writers import format_of
+    from ..tables.writers import format_of, require_format
 
     suffix = Path(args.out or "").suffix.lower()
     implied = {".txt": "text", ".html": "html"}.get(suffix) or format_of(args.out or "")
@@ -61,6 +62,8 @@ def run(args: argparse.Namespace) -> None:
         raise conflict(f"{args.out} would be {implied}, but {form} is asked for; change one of them")
     check_least(args, top=1)
     check_out(args)
+    if args.out and form in TABLES:
+        require_format(args.out)
     queries = args.query or [line for line in standard_input("query", "query") if line.strip()]
     if not queries:
         raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
@@ -80,10 +83,10 @@ def _write(
 ) -> None:
     from ..storage.files import atomic_file
 
-    if form not in ("text", "html", "jsonl"):
+    if form in TABLES:
         from ..search.hit_table import write_hits
 
-        write_hits(args.out, form, queries, results, args.overwrite)
+        write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:

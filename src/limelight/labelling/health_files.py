@@ -15,7 +15,7 @@ from ..tables.columns import Columns
 from ..tables.formats import BadRowError
 from ..tables.rows import Row
 from ..tables.table import Table
-from ..tables.writers import NewColumn, format_of, write_table
+from ..tables.writers import NewColumn, format_of, require_format, write_table
 from .health import Health
 
 SHOWN = 100  # findings of each kind on the page
@@ -39,8 +39,10 @@ def read_labelled(table: Table, columns: Columns) -> tuple[list[Any], list[Any]]
 
 def check_health_file(path: str | Path, overwrite: bool) -> None:
     """Raise before the work unless the file can be written."""
-    if Path(path).suffix.lower() not in PAGES and format_of(path) is None:
-        raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
+    if Path(path).suffix.lower() not in PAGES:
+        if format_of(path) is None:
+            raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
+        require_format(path)
     check_output_file(path, overwrite)
 
 

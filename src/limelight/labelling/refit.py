@@ -202,8 +202,11 @@ class _Side:
 
 
 def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The logarithm of how frequent classes are (classes,), and the same without each text (n, classes)."""
-    own = Y * (w >= 1)[:, None]  # texts accepted together are as many as a person chose
+    """The logarithm of how frequent classes are (classes,), and the same without each text (n, classes).
+
+    Texts accepted together are as many as a person chose: then counts say nothing, and classes count alike.
+    """
+    own = Y * np.all(w >= 1)
     counts = own.sum(axis=0)
     a = _evenness(counts)
     usual, without = (np.log((n + a) / (n + a).sum(axis=-1, keepdims=True)) for n in (counts, counts - own))

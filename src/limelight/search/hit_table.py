@@ -17,8 +17,11 @@ def write_hits(
     queries: Sequence[str],
     results: Sequence[Sequence[Hit]],
     overwrite: bool = False,
+    escaped: bool = False,
 ) -> None:
     """Write the hits of each query, best first, each with its row's other columns; print them without a path.
+
+    With `escaped`, csv and tsv have ' before what a spreadsheet would run.
 
     >>> hit = Hit(0.5, "Cold soup", "menu.csv", 0, 3, None, {"price": 4}, matches=(("cold", 0.5),), key=3)
     >>> write_hits(None, "csv", ["cold broth"], [[hit]])
@@ -43,7 +46,7 @@ def write_hits(
     }
     rows = [Row(hit.text, cells=hit.columns) for hit in hits]
     kept = KeptColumns(names, types, "the index")
-    with write_table(path, form, list(columns), kept, overwrite=overwrite) as writer:
+    with write_table(path, form, list(columns), kept, escaped=escaped, overwrite=overwrite) as writer:
         writer.append(rows, list(columns.values()))
 
 

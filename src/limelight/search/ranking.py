@@ -50,7 +50,8 @@ class Ranking:
 
     @cached_property
     def _approximate(self) -> ApproximateSearch:
-        return ApproximateSearch(self.shards, self._exact.threads, self._known)
+        known, self._known = self._known, {}  # those of shards that are gone are dropped
+        return ApproximateSearch(self.shards, self._exact.threads, known)
 
     def signs(self) -> Signs:
         """Those that are packed, for the ranking after a change of the index."""

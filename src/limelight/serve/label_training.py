@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..labelling.save import SEPARATOR
 from ..labelling.session import LabelSession
 from ..tables.cells import KeptColumns
 from ..tables.rows import Row
@@ -45,9 +46,11 @@ class Training:
 
     def command_line(self) -> str:
         """What to type instead; the file has all labels."""
-        label = "labels" if self._session.several and format_of(self._out) in LISTS else "label"
-        parts = ["limelight", "train", str(self._out), "--text", self._text, "--label", label,
-                 *self._flags(), "--out", str(self._model)]  # fmt: skip
+        several, lists = self._session.several, format_of(self._out) in LISTS
+        columns = ["--text", self._text, "--label", "labels" if several and lists else "label"]
+        joined = ["--separator", SEPARATOR] if several and not lists else []
+        parts = ["limelight", "train", str(self._out), *columns, *self._flags(), *joined, "--out"]
+        parts.append(str(self._model))
         return shlex.join(parts)
 
     def start(self) -> None:
@@ -103,7 +106,7 @@ class Training:
         """What `train` must know of the labels; words that were marked are learnt as reasons."""
         session = self._session
         task = (
-            ["--task", "multilabel"] if session.several else ["--task", "ordinal"] if session.ordered else []
+            ["--task", "multi-label"] if session.several else ["--task", "ordinal"] if session.ordered else []
         )
         marked = any(session.marks(row) for row in range(len(session.texts)))
         return [*task, *(["--reasons", "marks"] if marked else [])]

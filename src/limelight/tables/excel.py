@@ -155,6 +155,11 @@ def _full(given: str, most: str) -> LimelightError:
     return LimelightError(fault, code="sheet-full")
 
 
+def need_openpyxl() -> None:
+    """Raise before the work if .xlsx cannot be written."""
+    _openpyxl("writing .xlsx")
+
+
 def _openpyxl(what: str | Path) -> Any:
     try:
         import openpyxl

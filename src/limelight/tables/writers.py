@@ -56,6 +56,10 @@ def require_format(path: str | Path) -> str:
     form = format_of(path)
     if form is None:
         raise LimelightError(f"{path} must end in {WRITABLE}", code="table-format")
+    if form == "xlsx":
+        from .excel import need_openpyxl
+
+        need_openpyxl()
     return form
 
 
