@@ -338,6 +338,15 @@ def tabs(page: Any) -> list[str]:
     return page.locator(".tabs button").all_text_contents()
 
 
+def page_of(folder: Path, task: str, saved: bool) -> Any:
+    """The page of a task's model with its data and a text, served or saved."""
+    address, path = "text=w1+w2+w3+w4", folder / "page.html"
+    if not saved:
+        return browsing(f"&{address}", app=app_of(task))
+    save_page(model_of(task), path, precision="float32", data=data_of(task))
+    return opened(path, f"#{address}")
+
+
 def shown_weights(page: Any) -> list[float]:
     titles = [each.get_attribute("title") for each in page.locator(".words button").all()]
     return [float(title.replace("−", "-")) for title in titles]
@@ -349,14 +358,7 @@ def test_a_person_sees_ordered_labels(tmp_path: Path, saved: bool) -> None:
     model, text = model_of("ordinal"), "w1 w2 w3 w4"
     reading = model.read(text)
     mean = float(reading.probabilities @ [1, 2, 5])
-    save_page(model, tmp_path / "page.html", precision="float32", data=data_of("ordinal"))
-    address = "text=w1+w2+w3+w4"
-    page_of = (
-        opened(tmp_path / "page.html", f"#{address}")
-        if saved
-        else browsing(f"&{address}", app=app_of("ordinal"))
-    )
-    with page_of as page:
+    with page_of(tmp_path, "ordinal", saved) as page:
         assert (
             page.locator(".label").inner_text()
             == f"{reading.label} {100 * reading.confidence:.1f}% · mean {mean:.2f}"
@@ -384,15 +386,8 @@ def test_a_person_sees_ordered_labels(tmp_path: Path, saved: bool) -> None:
 @pytest.mark.parametrize("saved", [False, True])
 def test_a_person_sees_several_labels(tmp_path: Path, saved: bool) -> None:
     model, text = model_of("multi-label"), "w1 w2 w3 w4"
-    save_page(model, tmp_path / "page.html", precision="float32", data=data_of("multi-label"))
-    address = "text=w1+w2+w3+w4"
-    page_of = (
-        opened(tmp_path / "page.html", f"#{address}")
-        if saved
-        else browsing(f"&{address}", app=app_of("multi-label"))
-    )
     given = model.decide(model.predict_proba(TEXTS))
-    with page_of as page:
+    with page_of(tmp_path, "multi-label", saved) as page:
         answer = model.predict([text])[0]
         assert page.locator(".label strong").inner_text() == (", ".join(answer) or "no label")
         assert page.locator(".bars .predicted bdi").all_text_contents() == list(answer)

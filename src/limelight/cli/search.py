@@ -28,8 +28,8 @@ every line of standard input is one.
   limelight search reviews.index "the soup was cold" --out results.html
   limelight search reviews.index "the soup was cold" --top 100 --out hits.xlsx"""
 
-FORMATS = ("text", "html", "csv", "tsv", "jsonl", "parquet", "xlsx")
 TABLES = ("csv", "tsv", "parquet", "xlsx")
+FORMATS = ("text", "html", "jsonl", *TABLES)
 OUT = f".txt, .html, {WRITABLE}"
 
 
