@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.tables import excel, table
 from limelight.tables.cells import KeptColumns
@@ -74,6 +77,41 @@ def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
         assert list(found.columns().types) == ["text", "text", "float"]
 
 
+def shared_texts(path: Path, *stored: str) -> Path:
+    """A book as Excel saves it: a column of texts, which are in a table of their own."""
+    book(path, May=[[k] for k in range(len(stored))])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    main = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    override = f'<Override PartName="/xl/texts.xml" ContentType="{main}.sharedStrings+xml"/></Types>'
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace("</Types>", override)
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace('t="n"', 't="s"')
+    texts = "".join(f"<si><t>{text}</t></si>" for text in stored)
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    parts["xl/texts.xml"] = f'<sst xmlns="{namespace}">{texts}</sst>'
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_texts_that_excel_escaped(tmp_path: Path) -> None:
+    stored = [
+        "text",
+        "a_x000D_\nb",
+        "a_x005F_x000D_b",
+        "_xD83D__xDE00_",
+        "_xD83D_",
+        "x005F_",
+        "#N/A",
+        "_x00_",
+    ]
+    with open_table(shared_texts(tmp_path / "a.xlsx", *stored)) as found:
+        texts = [text for (text,) in found.rows(["text"])]
+    assert texts == ["a\r\nb", "a_x000D_b", "😀", "\ufffd", "x005F_", "#N/A", "_x00_"]
+
+
 def test_the_cells_of_a_book_pass_through(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", May=[["text", "stars", "ok"], ["Good", 5, True], ["Bad", None, False]])
     with open_table(path) as found:
@@ -126,7 +164,7 @@ def save(path: Path, *rows: dict[str, Any], kept: KeptColumns = KEPT) -> Path:
     pytest.importorskip("openpyxl")
     with write_table(path, "xlsx", [NewColumn("p", "probability")], kept) as writer:
         for row in rows:
-            writer.append([Row(row["text"], cells=row)], [np.full(1, 1 / 3, np.float32)])
+            writer.append([Row("", cells=row)], [np.full(1, 1 / 3, np.float32)])
     return path
 
 
@@ -161,11 +199,47 @@ def test_no_text_becomes_a_formula_or_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        *((error, error) for error in ("#N/A", "#DIV/0!", "#NULL!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")),
+        ("a_x000D_b", "a_x005F_x000D_b"),
+        ("_x005F_", "_x005F_x005F_"),
+        ("_x0041_x0042_", "_x005F_x0041_x005F_x0042_"),
+        ("=_xabcd_", "=_x005F_xabcd_"),
+        ("two\r\nlines", "two_x000D_\nlines"),
+        ("a\0b\uffff\x0bc", "a_x0000_b_xFFFF__x000B_c"),
+        ("_x0041\rb", "_x005F_x0041_x000D_b"),  # or the start of the return would end an escaped A
+        ("x005F_ _x00D_ _X000D_", "x005F_ _x00D_ _X000D_"),
+        (
+            "_x000D_" * 4_681,
+            "_x005F_x000D_" * 4_681,
+        ),  # 32,767 characters; more when escaped, which is allowed
+    ],
+)
+def test_a_text_is_stored_as_the_format_asks_and_comes_back(text: str, stored: str, tmp_path: Path) -> None:
+    path = save(tmp_path / "a.xlsx", {text: text}, kept=KeptColumns([text], ["text"]))
+    sheet = pytest.importorskip("openpyxl").load_workbook(path).active
+    assert [sheet["B1"].value, sheet["B2"].value] == [stored, stored]
+    with open_table(path) as found:
+        assert found.names == ["p", text]
+        assert list(found.rows([text])) == [[text]]
+
+
+@examples(300)
+@given(st.lists(st.sampled_from(["_", "x", "0041", "D83d", "\r", "\n", "\0", "\uffff", "😀"])).map("".join))
+def test_escaping_has_an_inverse_and_gives_what_xml_can_hold(text: str) -> None:
+    stored = excel._escape(text)
+    assert excel._unescape(stored) == text
+    assert not set(stored) & set("\r\0\uffff")
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a\0b", r"row 1, column 'text': Excel refuses the control character U\+0000"),
-        ("\uffff", r"U\+FFFF"),
-        ("a" * 32_768, "32,768 characters, and a cell of Excel holds 32,767; write .csv or .parquet"),
+        (
+            "a" * 32_768,
+            "row 1, column 'text': 32,768 characters, and a cell of Excel holds 32,767; write .csv",
+        ),
         ("😀" * 16_384, "32,768 characters"),  # Excel counts halves
     ],
 )

@@ -20,8 +20,10 @@ from .formats import BadRowError, join_names, max_row, shorten, split_sheet
 MAX_BYTES = 2**30  # of a book when it is unpacked: the library holds all its different texts in memory
 MAX_ROWS, MAX_COLUMNS, MAX_CELL = 2**20, 2**14, 2**15 - 1  # of a sheet; characters as UTF-16 counts them
 MAX_DIGITS = 15  # of a whole number: Excel drops the others
-_REFUSED = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
+_CONTROL = "\0-\x08\x0b-\x1f\ufffe\uffff"  # what XML cannot hold, and the return, which it would change
+_TO_ESCAPE = re.compile(f"[{_CONTROL}]|_(?=x[0-9A-Fa-f]{{4}}[_{_CONTROL}])")  # "_" if it would look escaped
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring of ECMA-376: a character's number in UTF-16
 
 
 class ExcelTable(Table):
@@ -74,23 +76,44 @@ class ExcelTable(Table):
 
     def _records(self) -> Iterator[list[Any]]:
         """Every row that is not empty."""
-        for row in self._sheet.iter_rows(values_only=True):
-            cells = [_value(each) for each in row]
+        for row in self._sheet.iter_rows():
+            cells = [None if each.data_type == "e" else _value(each.value) for each in row]
             if any(each is not None for each in cells):
                 yield cells
 
 
 def _value(cell: Any) -> Any:
-    """Dates as text, errors as nothing.
+    """Dates as text, and text as it was before it was escaped.
 
-    >>> _value(datetime.datetime(2026, 5, 1)), _value("#N/A"), _value(4)
-    ('2026-05-01', None, 4)
+    >>> _value(datetime.datetime(2026, 5, 1)), _value("_x0041_b"), _value(""), _value(4)
+    ('2026-05-01', 'Ab', None, 4)
     """
+    if isinstance(cell, str):
+        return _unescape(cell) or None
     if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
         return cell.isoformat().removesuffix("T00:00:00")
-    if isinstance(cell, datetime.timedelta):
-        return str(cell)
-    return None if cell in _ERRORS or cell == "" else cell
+    return str(cell) if isinstance(cell, datetime.timedelta) else cell
+
+
+def _escape(text: str) -> str:
+    """The text as a book holds it: control characters by number, and what only looks like that made safe.
+
+    >>> _escape("two\\r\\nlines"), _escape("_x000D_")
+    ('two_x000D_\\nlines', '_x005F_x000D_')
+    """
+    return _TO_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+
+
+def _unescape(text: str) -> str:
+    """The inverse of `_escape`.
+
+    >>> _unescape("two_x000D_\\nlines"), _unescape("_x005F_x000D_")
+    ('two\\r\\nlines', '_x000D_')
+    """
+    if "_x" not in text:
+        return text
+    found = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), text)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two halves are a character
 
 
 class SheetWriter:
@@ -131,23 +154,18 @@ class SheetWriter:
         if isinstance(value, int) and abs(value) < 10**MAX_DIGITS:
             return value
         text = as_unicode(as_text(value))
-        if fault := _fault(text):
+        if (size := len(text.encode("utf-16-le")) // 2) > MAX_CELL:
             row = f"row {self._rows}" if self._rows else "the header"
             where = f"{row}, column {shorten(self._names[column])!r}"
-            raise LimelightError(f"{where}: {fault}; write .csv or .parquet instead", code="cell-unusable")
-        if text not in _ERRORS and not is_formula(text):
+            fault = f"{where}: {size:,} characters, and a cell of Excel holds {MAX_CELL:,}"
+            raise LimelightError(f"{fault}; write .csv or .parquet instead", code="cell-unusable")
+        escaped, is_plain = _escape(text), text not in _ERRORS and not is_formula(text)
+        if is_plain and escaped == text:
             return text or None
-        cell = self._text_cell(self._sheet, text)
-        cell.data_type, cell.quotePrefix = "s", True  # a text, and after someone edits it too
+        cell = self._text_cell(self._sheet)
+        cell.data_type, cell._value = "s", escaped  # as `value` the library would take it for more, or cut it
+        cell.quotePrefix = not is_plain  # a text after someone edits it, too
         return cell
-
-
-def _fault(text: str) -> str:
-    """Why a text cannot be a cell, or ""."""
-    if found := _REFUSED.search(text):
-        return f"Excel refuses the control character U+{ord(found[0]):04X}"
-    size = len(text) if len(text) <= MAX_CELL // 2 else len(text.encode("utf-16-le")) // 2
-    return f"{size:,} characters, and a cell of Excel holds {MAX_CELL:,}" if size > MAX_CELL else ""
 
 
 def _full(given: str, most: str) -> LimelightError:
@@ -177,7 +195,26 @@ def _open_book(path: Path) -> Any:
         if size > MAX_BYTES:
             wrong = f"{path} has {size:,} bytes when unpacked, more than {MAX_BYTES:,}"
             raise LimelightError(f"{wrong}; save the sheet as .csv", code="file-too-large")
-        return library.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        reader = library.reader.excel.ExcelReader(path, read_only=True, data_only=True, keep_links=False)
+        reader.read_strings = lambda: _read_strings(reader)
+        reader.read()
+        return reader.wb
+
+
+def _read_strings(reader: Any) -> None:
+    """The shared texts as they are escaped: the library's own way loses which ones were."""
+    from openpyxl.cell.text import Text
+    from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    part = reader.package.find(SHARED_STRINGS)
+    if part is None:
+        return
+    with reader.archive.open(part.PartName[1:]) as file:
+        for _, node in iterparse(file):
+            if node.tag == f"{{{SHEET_MAIN_NS}}}si":
+                reader.shared_strings.append(Text.from_tree(node).content)
+                node.clear()
 
 
 def _choose_sheet(book: Any, path: Path, name: str) -> Any:
