@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from browsers import needs_chromium, new_context
+from limelight.serve.table_saver import TableSaver
 from serve.labels import TEXTS, WaitingReader, start
 from serve.live import in_thread
 from serve.test_labeller import _stand_in, truth
@@ -55,6 +56,22 @@ def status(page: Any, words: str) -> None:
     page.wait_for_function(
         "words => document.querySelector('[data-part=status]').textContent.includes(words)", arg=words
     )
+
+
+def test_a_table_that_cannot_be_written_is_said_and_one_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(TableSaver, "touch", TableSaver._save_soon)
+    (tmp_path / "labels.csv").mkdir()
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        warning = page.locator("[data-part=unwritten]")
+        first = row_of(page)
+        press(page, "1")
+        warning.wait_for()
+        assert warning.inner_text().startswith("You can go on, but the table is not written: ")
+        assert warning.inner_text().endswith(f"all labels are in {tmp_path}/labels.csv.journal")
+        assert session.said(first).labels == ("food",)
+        (tmp_path / "labels.csv").rmdir()
+        press(page, "1")
+        warning.wait_for(state="hidden")
 
 
 def test_keys_label_skip_doubt_and_undo(tmp_path):

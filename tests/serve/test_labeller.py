@@ -164,7 +164,7 @@ def test_several_labels(tmp_path):
     _, app = start(tmp_path, "labels.jsonl", classes=["food", "good"], several=True)
     client = client_of(app)
     post(client, "say", row=0, label=["food", "good"])
-    assert post(client, "save") == {"rows": 1, "out": str(tmp_path / "labels.jsonl")}
+    assert close(app.state.labeller) == 1
     assert json.loads((tmp_path / "labels.jsonl").read_text())["labels"] == ["food", "good"]
 
 
@@ -378,27 +378,68 @@ def test_descriptions_are_lines_or_an_object(tmp_path):
         read_descriptions(tmp_path / "b.txt")
 
 
+def label_by(monkeypatch, argv, say):
+    """The exit code of the command; instead of a server, `say` gets the session."""
+    monkeypatch.setattr(
+        "limelight.serve.label_app.run_one", lambda config, _: say(config.app.state.labeller.session)
+    )
+    return main([*map(str, argv), "--no-browser"])
+
+
 def test_the_command_serves_until_it_is_stopped_and_writes_the_table(tmp_path, monkeypatch, capsys):
     (tmp_path / "texts.csv").write_text("id,text\n7,good soup\n8,bad soup\n")
-    address = []
-
-    def serve(session, out, show, **options):
-        show("http://127.0.0.1:1/#token=t")
-        session.label(1, "bad", by="ann")
-        address.append(options["text"])
-        session.close()
-
-    monkeypatch.setattr("limelight.serve.label_texts.serve_labelling", serve)
     out = tmp_path / "labels.csv"
-    argv = ["label", tmp_path / "texts.csv", "--out", out, "--classes", "good", "bad", "--no-browser"]
-    assert main([str(each) for each in argv]) == 0
-    assert "labelling at http://127.0.0.1:1/#token=t" in capsys.readouterr().out
+    argv = ["label", tmp_path / "texts.csv", "--out", out]
+    assert label_by(monkeypatch, argv, lambda session: None) == 0
+    argv += ["--classes", "good", "bad"]  # it goes on with its own file, even if nothing was said
+    assert label_by(monkeypatch, argv, lambda session: session.label(1, "bad", by="ann")) == 0
+    said = capsys.readouterr().out
+    assert "labelling at http://127.0.0.1:" in said
+    assert f"saved {out}: 1 labelled rows" in said
     with out.open() as file:
         (row,) = csv.DictReader(file)
     assert (row["label"], row["by"], row["id"], row["text"]) == ("bad", "ann", "8", "bad soup")
-    assert address == ["text"]
-    assert main([str(each) for each in argv]) == 0  # it goes on with its own file
     assert main([str(each) for each in [*argv, "--several", "--ordered"]]) == 2
+
+
+def test_labels_that_excel_cannot_hold_are_kept_and_the_command_says_where(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("openpyxl")
+    (tmp_path / "texts.csv").write_text(f"text\ngood soup\n{'bad soup ' * 4000}\n")
+    out, other = tmp_path / "labels.xlsx", tmp_path / "labels.csv"
+    argv = ["label", tmp_path / "texts.csv", "--classes", "good", "bad", "--out"]
+
+    def say(session):
+        session.label(0, "good")
+        session.label(1, "bad")
+
+    assert label_by(monkeypatch, [*argv, out], say) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "row 2, column 'text': 36,000 characters, and a cell of Excel holds 32,767" in line
+    assert line.endswith(
+        f"all labels are in {out}.journal: rename it to labels.csv.journal and give --out {other}"
+    )
+    assert not out.exists()
+    Path(f"{out}.journal").rename(f"{other}.journal")  # what it says helps
+    assert label_by(monkeypatch, [*argv, other], lambda session: None) == 0
+    with other.open() as file:
+        assert [row["label"] for row in csv.DictReader(file)] == ["good", "bad"]
+
+
+def test_the_page_hears_that_the_table_is_not_written_until_it_is(made, tmp_path):
+    session, client = made
+    label_all(client, 1)
+    saver = client.app.state.labeller.saver
+    (tmp_path / "labels.csv").mkdir()
+    saver._save_soon()
+    fault = post(client, "progress")["fault"]
+    assert (
+        fault == f"{tmp_path}/labels.csv is a folder; give a file name; all labels are in {saver.out}.journal"
+    )
+    label_all(client, 1)  # and one goes on
+    (tmp_path / "labels.csv").rmdir()
+    saver._save_soon()
+    assert post(client, "progress")["fault"] == ""
+    session.close()
 
 
 def test_a_file_that_no_labelling_wrote_is_not_replaced(tmp_path):

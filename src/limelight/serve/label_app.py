@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -55,21 +54,18 @@ def serve_labelling(
     session: LabelSession, out: str | Path, show: Callable[[str], object], *, port: int = 0,
     table: str | Path | None = None, text: str | None = None, model_out: str | Path | None = None,
     seen: Sequence[str] = (), view: str = "",
-) -> None:  # fmt: skip
-    """Serve the page to this machine until Ctrl-C; `show` gets its address, with a random token in it.
+) -> int:  # fmt: skip
+    """Serve the page to this machine until Ctrl-C, and write the table; the number of its rows.
 
-    The page opens with a view, such as "check".
+    `show` gets the address, with a random token in it. The page opens with a view, such as "check".
     """
     token = secrets.token_urlsafe(24)
     app = create_label_app(session, out, token=token, table=table, text=text, model_out=model_out, seen=seen)
-    with _closing(app), listen("127.0.0.1", port) as listening:
-        show(f"http://127.0.0.1:{listening.getsockname()[1]}/#{f'view={view}&' if view else ''}token={token}")
-        run_one(configure(app), listening)
-
-
-@contextmanager
-def _closing(app: Starlette) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        close(app.state.labeller)
+    with listen("127.0.0.1", port) as listening:
+        try:
+            view = f"view={view}&" if view else ""
+            show(f"http://127.0.0.1:{listening.getsockname()[1]}/#{view}token={token}")
+            run_one(configure(app), listening)
+        finally:
+            count = close(app.state.labeller)
+    return count

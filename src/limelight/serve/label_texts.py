@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ..labelling.journal import journal_of
 from ..labelling.session import LabelSession
 from ..storage.json_file import parse_object
@@ -56,13 +57,13 @@ def label(
         found, out, classes=classes, descriptions=descriptions, model=model, reader=reader, by=by,
         several=several, ordered=ordered,
     )  # fmt: skip
-    if labels is not None and table is not None and column is not None:
-        take_labels(session, table, column, labels)
-    before = read_texts(seen, text)[2] if seen else []
-    serve_labelling(
-        session, out, show or _print_and_open, port=port, table=table, text=column, seen=before, view=view
-    )
-    return session.save(out, table, text=column)
+    with closing(session):
+        if labels is not None and table is not None and column is not None:
+            take_labels(session, table, column, labels)
+        before = read_texts(seen, text)[2] if seen else []
+        return serve_labelling(
+            session, out, show or _print_and_open, port=port, table=table, text=column, seen=before, view=view
+        )
 
 
 def read_texts(
@@ -96,9 +97,10 @@ def start_session(
         from ..runtime.model import Model
 
         model = Model.load(model)
-    session = LabelSession(
-        texts, model=model, journal=journal_of(out), cache=Path(f"{out}.vectors"), **options
-    )
+    journal = journal_of(out)
+    with tidy_os_errors(f"cannot write {journal}"):
+        journal.touch()  # by which the next start knows `out` even if nothing is said now
+    session = LabelSession(texts, model=model, journal=journal, cache=Path(f"{out}.vectors"), **options)
     known, about = session.every_class, descriptions or {}
     for name in dict.fromkeys([*classes, *about]):
         if name not in known:  # one that was renamed or removed does not come back

@@ -64,7 +64,7 @@ class Labeller:
             "mark": self.mark, "answer": self.answer, "progress": self.progress, "classes": self.classes,
             "groups": self.groups, "find": self.find, "accept": self.accept, "texts": self.texts,
             "map": self.map, "select": self.select,
-            "people": self.people, "settle": self.settle, "save": self.save,
+            "people": self.people, "settle": self.settle,
         }  # fmt: skip
         found = [Route("/", self.page)]
         found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
@@ -97,13 +97,14 @@ class Labeller:
         return {"classes": list(self.session.classes), "descriptions": self.session.descriptions}
 
     def progress(self, body: Body) -> dict[str, Any]:
-        """Estimated accuracy, how it grew, what is missing, when to stop."""
+        """Estimated accuracy, how it grew, what is missing, when to stop; why the table is not written."""
         self.session.refresh()
         found = self.session.progress()
         return {
             **found._asdict(),
             "history": [each._asdict() for each in found.history],
             "needs": [each._asdict() for each in found.needs],
+            "fault": self.saver.fault,
         }
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
@@ -295,11 +296,7 @@ class Labeller:
         self.saver.touch()
         return self.people(body)
 
-    # ------------------------------------------------------------ the table and the model
-
-    def save(self, body: Body) -> dict[str, Any]:
-        """Write the table now."""
-        return {"rows": self.saver.save(), "out": str(self.saver.out)}
+    # ------------------------------------------------------------ the model
 
     def train(self, body: Body) -> dict[str, Any]:
         """Start or stop fine-tuning, or ask how far it is."""
@@ -339,12 +336,17 @@ def _page() -> str:
     return render_page(START, "Limelight: label", {}, in_file=False, body=BODY, sheet=SHEET)
 
 
-def close(labeller: Labeller) -> None:
-    """When the server has stopped: nothing goes on in the background, and the table is written."""
+def close(labeller: Labeller) -> int:
+    """When the server has stopped: nothing goes on in the background, and the table is written.
+
+    The number of its rows.
+    """
     labeller.training.stop()
     labeller.stop_looking()
-    labeller.saver.close()
-    labeller.session.close()
+    try:
+        return labeller.saver.close()
+    finally:
+        labeller.session.close()
 
 
 def default_model(out: str | Path) -> Path:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
+from ..labelling.journal import journal_of
 from ..labelling.session import LabelSession
 from .metrics import log
 
 PAUSE = 3.0  # seconds without a key
+_FOR_CSV = ("cell-unusable", "sheet-full")  # what only Excel cannot hold
 
 
 class TableSaver:
@@ -22,6 +24,7 @@ class TableSaver:
         self.out, self._session, self._table, self._text = Path(out), session, table, text
         self._pause, self._lock = pause, threading.Lock()
         self._timer: threading.Timer | None = None
+        self.fault = ""  # why the table could not be written when it was tried last
 
     def touch(self) -> None:
         """Something was said: write it soon."""
@@ -34,20 +37,34 @@ class TableSaver:
 
     def save(self) -> int:
         """Write the table now; the number of its rows."""
-        return self._session.save(self.out, self._table, text=self._text)
+        try:
+            with tidy_os_errors(f"cannot write {self.out}"):
+                count = self._session.save(self.out, self._table, text=self._text)
+        except LimelightError as error:
+            self.fault = f"{error}; {self._way_out(error.code)}"
+            raise LimelightError(self.fault, code=error.code) from error
+        self.fault = ""
+        return count
 
-    def close(self) -> None:
-        """Write what is not written yet."""
+    def close(self) -> int:
+        """Write the table for the last time; the number of its rows."""
         with self._lock:
-            waiting, self._timer = self._timer, None
-        if waiting is not None:
-            waiting.cancel()
-            self.save()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+        return self.save()
 
     def _save_soon(self) -> None:
         with self._lock:
             self._timer = None
         try:
             self.save()
-        except (LimelightError, OSError) as error:  # such as a full disk: the journal has it all
+        except LimelightError as error:  # such as a full disk: the page says it, too
             log(f"the table is not written: {error}")
+
+    def _way_out(self, code: str) -> str:
+        journal = journal_of(self.out)
+        if code not in _FOR_CSV:
+            return f"all labels are in {journal}"
+        other = self.out.with_suffix(".csv")
+        return f"all labels are in {journal}: rename it to {journal_of(other).name} and give --out {other}"

@@ -17,6 +17,7 @@ import { ask } from "./server.js"
 
 const NAME = "limelight labels by" // kept in the browser
 const READING = 1000 // ms between two looks while the texts are read
+const WRITTEN = 5000 // ms after a key: by then the table was written, or could not be
 const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
 
 export class Labelling {
@@ -144,16 +145,27 @@ export class Labelling {
     this.open("label")
   }
 
-  async readProgress() {
-    clearTimeout(this.reading)
+  /** Said once, as long as it is true. */
+  warn(message) {
+    const { unwritten } = this.parts
+    if (unwritten.textContent === message) return
+    unwritten.textContent = message
+    unwritten.hidden = !message
+  }
+
+  /** After something was said, and once more when the table should be written. */
+  async readProgress(again = true) {
     try {
       this.progress = await this.ask("progress", {})
     } catch (error) {
       this.complain(error.message)
       return
     }
+    const { read, total, fault } = this.progress, isReading = read < total
     this.parts.progress.hidden = false
     this.parts.progress.replaceChildren(...drawProgress(this.progress, this.classes).filter(Boolean))
-    if (this.progress.read < this.progress.total) this.reading = setTimeout(() => this.readProgress(), READING)
+    this.warn(fault && `You can go on, but the table is not written: ${fault}`)
+    clearTimeout(this.reading)
+    if (isReading || again) this.reading = setTimeout(() => this.readProgress(isReading), isReading ? READING : WRITTEN)
   }
 }
