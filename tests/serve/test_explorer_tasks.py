@@ -95,23 +95,28 @@ def test_the_page_gets_what_the_task_decides(task: str) -> None:
     assert np.linalg.matrix_rank(arrays["places"]) == 2
 
 
+def with_labels(task: str, *labels: Any) -> Model:
+    """The model of a task, as if its labels were others."""
+    model = model_of(task)
+    parts = {"weights": model.weights, "recipe": model.recipe, "tokenizer": model.tokenizer}
+    return Model.from_parts(labels=labels, precision="float32", threads=1, **parts)
+
+
 def test_labels_of_two_models_are_joined_by_task() -> None:
-    several = model_of("multi-label")
-    parts = {"weights": several.weights, "recipe": several.recipe, "tokenizer": several.tokenizer}
-    other = Model.from_parts(labels=("soup", "tea", "wine"), precision="float32", threads=1, **parts)
+    other = with_labels("multi-label", "soup", "tea", "wine")
     data = data_of("multi-label", other)
     assert data.labels == ["cold", "soup", "tea", "wine"]
     names = [tuple(data.labels[k] for k in np.flatnonzero(row)) for row in data.predicted[1]]
     assert names == other.predict(TEXTS)
     assert not data.truth[:, 3].any()
-    ordered = model_of("ordinal")
-    parts = {"weights": ordered.weights, "recipe": ordered.recipe, "tokenizer": ordered.tokenizer}
-    other = Model.from_parts(labels=(1, 3, 4), precision="float32", threads=1, **parts)
+    assert np.isnan(data.confidence).any(axis=1).tolist() == [[False] * 3 + [True], [True] + [False] * 3]
+    np.testing.assert_array_equal(data.confidence[1][:, 1:], other.predict_proba(TEXTS))
+    other = with_labels("ordinal", 1, 3, 4)
     data = data_of("ordinal", other)
     assert (data.labels, data.values) == (["1", "2", "3", "4", "5"], [1, 2, 3, 4, 5])
     assert [int(data.labels[k]) for k in data.predicted[1]] == other.predict(TEXTS)
     with refuses("model-task"):
-        data_of("ordinal", several)
+        data_of("ordinal", model_of("multi-label"))
 
 
 def test_one_of_several_labels_is_asked_about() -> None:
@@ -300,6 +305,40 @@ def test_rows_of_several_labels(tmp_path: Path) -> None:
     assert by_answer == np.where(given.any(axis=1), (P * given).argmax(axis=1), 3).tolist()
     assert found["orders"] == []  # without a label there is nothing to sort by
     assert found["again"] == ["sort=most&true=soup", "", "predicted=tea&label=soup&confidence=0.1-0.2", ""]
+
+
+LACKING = """
+import zlib from "node:zlib"
+import { ALL, Table } from "./data_table.js"
+import { parseArrays } from "./model_file.js"
+
+function answer({ file }) {
+  const table = Table.inPage(parseArrays(new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))))
+  const bins = (of, label) => table.calibration(table.mask(ALL), of, label).map(({ count }) => count)
+  const select = filter => [...table.select({ ...ALL, ...filter })].length
+  return {
+    bins: [0, 1].map(of => [-1, 0, 3].map(label => bins(of, label))),
+    low: [0, 1].map(of => select({ of, label: 0, from: 0, to: 0.1 })),
+    sorted: select({ of: 1, truth: 0, sort: "most" }),
+  }
+}
+"""
+
+
+@needs_node
+def test_a_label_that_a_model_lacks_is_left_out_of_its_calibration(tmp_path: Path) -> None:
+    model, other = model_of("multi-label"), with_labels("multi-label", "soup", "tea", "wine")
+    (tmp_path / "data").write_bytes(data_of("multi-label", other).pack(in_page=True))
+    found = run_node(tmp_path, LACKING, {"file": str(tmp_path / "data")})
+    P, Q = model.predict_proba(TEXTS).astype(float), other.predict_proba(TEXTS).astype(float)
+
+    def bins(some: np.ndarray) -> list[int]:
+        return measure_calibration(some.ravel(), np.ones(some.size, bool)).counts.tolist()
+
+    nothing = [0] * 10
+    assert found["bins"] == [[bins(P), bins(P[:, 0]), nothing], [bins(Q), nothing, bins(Q[:, 2])]]
+    assert found["low"] == [np.sum(P[:, 0] <= 0.1), 0]
+    assert found["sorted"] == 30
 
 
 @needs_node

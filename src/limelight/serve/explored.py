@@ -63,7 +63,8 @@ class ExploredData:
     labels: list[str]  # of all models
     truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`; else as `predicted`
     predicted: np.ndarray  # (models, rows) int32; of several labels (models, rows, labels) uint8; or numbers
-    confidence: np.ndarray | None  # (models, rows), of several labels (models, rows, labels); numbers: none
+    # (models, rows), of several labels (models, rows, labels): NaN for one that a model lacks; numbers: none
+    confidence: np.ndarray | None
     places: np.ndarray  # (rows, 2): on the map, as the first model reads them
     directions: np.ndarray  # (2u, directions): of the short vectors
     vectors: np.ndarray  # (rows, directions): of length 1
@@ -152,13 +153,11 @@ def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray
             return found.astype(np.float32)
         if answers.is_class:
             return np.asarray(own[found])
-        placed = np.zeros((len(found), len(labels)), np.uint8 if found.dtype == bool else found.dtype)
-        placed[:, own] = found
-        return placed
+        return _place(found.astype(np.uint8), own, len(labels), 0)
 
     confidence = means = None
     if answers.has_several:
-        confidence = np.stack(list(map(by_all_labels, P, places)))
+        confidence = np.stack([_place(p, own, len(labels), np.nan) for p, own in zip(P, places, strict=True)])
     elif answers.is_class:
         confidence = np.stack([p[np.arange(len(p)), k] for p, k in zip(P, decided, strict=True)])
     if is_ordered:
@@ -168,6 +167,13 @@ def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray
         "predicted": np.stack(list(map(by_all_labels, decided, places))), "confidence": confidence,
         "means": means, "values": [values[label] for label in labels] if is_ordered else None,
     }  # fmt: skip
+
+
+def _place(found: np.ndarray, own: np.ndarray, labels: int, missing: float) -> np.ndarray:
+    """(rows, labels): what a model says of its own labels, and `missing` for those that it does not have."""
+    placed = np.full((len(found), labels), missing, found.dtype)
+    placed[:, own] = found
+    return placed
 
 
 def shorten(X: np.ndarray, directions: np.ndarray) -> np.ndarray:

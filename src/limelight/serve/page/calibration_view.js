@@ -13,7 +13,7 @@ export function drawCalibration({ truth, labels, task: { hasSeveral } }, bins, f
     : { scale: "probability", counted: "labels", right: "true", share: "of all labels of all texts, the share that is true" }
   return element("div", { class: "calibration" },
     hasSeveral && choice("Label", [["-1", "all labels"], ...labels.map((label, k) => [k, label])], filter.label, label => choose({ label: Number(label), from: 0, to: 1 })),
-    element("p", { class: "small" }, truth
+    element("p", { class: "small" }, !total ? (about ? `This model gives none of these texts a probability of ${about}.` : "No texts.") : truth
       ? `Bars: ${share}, for each tenth of ${hasSeveral ? "probability" : "confidence"}; the line is where it should be. On average ${percent(error)} apart. Click a bar to see its texts.`
       : `How many ${counted} have which ${scale}. Click a bar to see its texts.`),
     element("div", { class: "bins" }, bins.map(drawBin)),

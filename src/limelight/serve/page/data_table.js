@@ -13,7 +13,7 @@ export class Table {
     Object.assign(this, { name, rows, ofRows, labels, values, models, fetchTexts, find, task: taskOf({ task }) })
     const each = kind => Array.from({ length: models }, (_, k) => arrays[`${kind}${k}`]?.values), column = values => this.task.column(values, labels.length)
     this.predicted = each("predicted").map(column)
-    this.confidence = each("confidence") // of the predicted class, or of each label
+    this.confidence = each("confidence") // of the predicted class, or of each label; NaN where a model does not have it
     this.means = each("mean") // of ordered classes
     this.truth = arrays.truth && column(arrays.truth.values)
     this.range = this.task.isNumber ? limitsOf([...this.predicted, ...(this.truth ? [this.truth] : [])]) : undefined
@@ -157,7 +157,9 @@ export class Table {
     for (let row = 0; row < this.rows; row++) {
       if (!mask[row]) continue
       for (let k = first; k < last; k++) {
-        const confidence = this.confidence[of][row * size + k], bin = bins[Math.min(BINS - 1, Math.max(0, Math.ceil(confidence * BINS) - 1))]
+        const confidence = this.confidence[of][row * size + k]
+        if (Number.isNaN(confidence)) continue
+        const bin = bins[Math.min(BINS - 1, Math.max(0, Math.ceil(confidence * BINS) - 1))]
         bin.count++
         bin.confidence += confidence
         if (this.truth && isTrue(row, k)) bin.right++
