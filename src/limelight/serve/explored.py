@@ -118,7 +118,7 @@ def explore_data(
         raise LimelightError(fault, code="model-kind")
     if any(other.task != first.task for other in others):
         raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
-    flat, directions = _fit(first, _spread(items))
+    flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
@@ -219,10 +219,13 @@ def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
     return np.concatenate([X for _, X in _read(model, items, progress=False)])
 
 
-def _spread(items: Sequence[Item]) -> list[Item]:
-    """At most `SAMPLED_TEXTS` of the items, from beginning to end."""
-    places = np.linspace(0, len(items) - 1, min(SAMPLED_TEXTS, len(items))).round().astype(int)
-    return [items[k] for k in places]
+def spread(rows: int) -> np.ndarray:
+    """The numbers of at most `SAMPLED_TEXTS` rows, from the first to the last.
+
+    >>> spread(3).tolist(), len(spread(5000))
+    ([0, 1, 2], 1000)
+    """
+    return np.linspace(0, rows - 1, min(SAMPLED_TEXTS, rows)).round().astype(int)
 
 
 def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:

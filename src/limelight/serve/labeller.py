@@ -21,7 +21,7 @@ from ..labelling.groups import distinguishing_words
 from ..labelling.session import LabelSession
 from .bodies import Body, share
 from .bundle import policy, render_page
-from .explored import SAMPLED_TEXTS, Plane
+from .explored import Plane, spread
 from .label_bodies import (
     MAX_NAME,
     choice_of,
@@ -221,9 +221,8 @@ class Labeller:
         rows = np.flatnonzero(vectors.is_read)
         if not len(rows):
             return {"rows": [], "places": [], "labels": []}
-        some = rows[np.linspace(0, len(rows) - 1, min(SAMPLED_TEXTS, len(rows))).round().astype(int)]
         places = np.zeros((len(rows), 2))
-        found = Plane.fit(vectors.matrix[some]).project(vectors.matrix[rows])[:, :2]
+        found = Plane.fit(vectors.matrix[rows[spread(len(rows))]]).project(vectors.matrix[rows])[:, :2]
         places[:, : found.shape[1]] = found
         said = [self.session.said(row) for row in rows.tolist()]
         labels = [each.labels[0] if each and each.labels else None for each in said]

@@ -122,7 +122,7 @@ class SheetWriter:
     def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
         if len(names) > MAX_COLUMNS:
             raise _full(f"{len(names):,} columns", f"{MAX_COLUMNS:,}")
-        library = _openpyxl("writing .xlsx")
+        library = need_openpyxl()
         self._file, self._names, self._rows = file, names, 0
         self._book = library.Workbook(write_only=True)
         self._sheet = self._book.create_sheet("Sheet")
@@ -173,12 +173,8 @@ def _full(given: str, most: str) -> LimelightError:
     return LimelightError(fault, code="sheet-full")
 
 
-def need_openpyxl() -> None:
-    """Raise before the work if .xlsx cannot be written."""
-    _openpyxl("writing .xlsx")
-
-
-def _openpyxl(what: str | Path) -> Any:
+def need_openpyxl(what: str | Path = "writing .xlsx") -> Any:
+    """The library, or an error that says what needs it."""
     try:
         import openpyxl
         import openpyxl.cell
@@ -188,7 +184,7 @@ def _openpyxl(what: str | Path) -> Any:
 
 
 def _open_book(path: Path) -> Any:
-    library = _openpyxl(path)
+    library = need_openpyxl(path)
     with _tidy(path):
         with zipfile.ZipFile(path) as archive:
             size = sum(each.file_size for each in archive.infolist())

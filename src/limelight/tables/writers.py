@@ -18,7 +18,7 @@ from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
 from . import WRITABLE
 from .cells import ABSENT, KeptColumns, as_text, free_names, is_formula, list_cells
-from .excel import SheetWriter
+from .excel import SheetWriter, need_openpyxl
 from .formats import FORMATS as READABLE
 from .rows import Row
 
@@ -57,9 +57,7 @@ def require_format(path: str | Path) -> str:
     if form is None:
         raise LimelightError(f"{path} must end in {WRITABLE}", code="table-format")
     if form == "xlsx":
-        from .excel import need_openpyxl
-
-        need_openpyxl()
+        need_openpyxl()  # before the work
     return form
 
 
