@@ -16,7 +16,7 @@ from limelight.runtime.folder import open_folder
 from limelight.text.dataset import Split
 from limelight.training.starting_words import fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
-from limelight.training.vector_objective import divergence
+from limelight.training.vector_objective import divergence, even_directions
 from pretraining.teachers import SMALL, write
 from torchruns import torchrun
 
@@ -36,6 +36,19 @@ def test_the_divergence_is_that_of_the_similarities():
     off = ~np.eye(5, dtype=bool)
     expected = (p[off] * np.log(p[off] / q[off])).sum() / 5
     assert divergence(torch.from_numpy(v), torch.from_numpy(t), 0.1).item() == pytest.approx(expected)
+
+
+def test_directions_in_which_the_teacher_varies_little_count_as_well():
+    random = np.random.default_rng(0)
+    t = random.standard_normal((4000, 5)) * [2, 1, 0.5, 0.2, 0] + [0, 3, 0, 0, 0]
+    t = t @ np.linalg.qr(random.standard_normal((5, 5)))[0]
+    unit = t / np.linalg.norm(t, axis=1, keepdims=True)
+    spread, U = np.linalg.eigh(np.cov(unit.T, bias=True))
+    weights = np.maximum(spread, 0.01 * spread.mean()) ** -0.5
+    weights *= spread.sum() / (spread * weights).sum()
+    e = random.standard_normal((3, 5))
+    found = (torch.from_numpy(e).float() @ even_directions(Vectors([t]))).square().sum(1)
+    np.testing.assert_allclose(found.numpy(), ((e @ U) ** 2 @ weights), rtol=1e-4)
 
 
 def test_two_processes_make_the_same_reader_as_one(tmp_path):

@@ -29,6 +29,7 @@ from .starting_words import start_grams
 from .step import Objective, Stepper
 from .teacher import Vectors
 
+SAMPLE, LEAST_SPREAD = 100_000, 0.01  # vectors whose spread is measured; the least, as a share of the mean
 WARMUP, WARMUP_SHARE = 300, 0.05  # steps in which the learning rate rises, and at most this share of all
 ROUND_FROM = 0.75  # of the steps: from here on, words are read in 4 bits, as they will be stored
 
@@ -45,7 +46,10 @@ class PretrainData(NamedTuple):
 
 
 class VectorObjective(Objective):
-    """(1 - cosine) + w KL(teacher || student) of the similarities within the batch + c P."""
+    """(1 - cosine) + |(v - t) R|^2 + w KL(teacher || student) of the similarities within the batch + c P.
+
+    R makes directions in which the teacher's vectors t vary little count as well (`even_directions`).
+    """
 
     measure = "cosine"
     spells_words = True
@@ -55,6 +59,7 @@ class VectorObjective(Objective):
         self.dataset, self.targets = data.dataset, data.train
         self.known, words = known_words(data.dataset, recipe), data.dataset.tokenizer.vocabulary
         self.spelled = SpelledWords(words, self.known, recipe.buckets, recipe.typos, recipe.seed, device)
+        self.R = even_directions(data.train).to(device)
 
     def build_network(self) -> Network:
         """The reader with the teacher's words, and n-grams made of them."""
@@ -103,7 +108,7 @@ class VectorObjective(Objective):
         if output is None:
             return
         cosine = (v * t).sum(1).mean()
-        loss = 1 - cosine
+        loss = 1 - cosine + ((v - t) @ self.R).square().sum(1).mean()
         if self.reader_recipe.kl_weight and stepper.rows > 1:
             loss = loss + self.reader_recipe.kl_weight * divergence(v, t, self.reader_recipe.temperature)
         P = penalty(output.A) if self.recipe.model.attention_rows else torch.zeros_like(loss)
@@ -172,6 +177,25 @@ def mean_cosine(found: Tensor, vectors: Vectors) -> float:
     """To the teacher's vectors, over all rows."""
     wanted = torch.from_numpy(np.array(vectors, np.float32)).to(found.device)
     return float((found * F.normalize(wanted, dim=1)).sum(1).double().mean())
+
+
+def even_directions(vectors: Vectors) -> Tensor:
+    """R (vector, vector) = S^(-1/4), S being the covariance of the teacher's vectors t of length 1.
+
+    An error e then costs e' S^(-1/2) e, scaled so that one that is spread like t costs |e|^2. Vectors differ
+    a lot in a few directions and little in many, by which alone near texts are told apart.
+
+    >>> t = np.array([[0.8, 0.6, 0], [0.8, -0.6, 0], [0.8, 0, 0.6], [0.8, 0, -0.6]])
+    >>> [round(x, 2) for x in even_directions(Vectors([t])).diagonal().tolist()]  # all have 0.8
+    [3.5, 1.0, 1.0]
+    """
+    rows = np.arange(0, len(vectors), -(-len(vectors) // SAMPLE))
+    t = F.normalize(torch.from_numpy(vectors[rows]).float(), dim=1)
+    spread, directions = torch.linalg.eigh(torch.cov(t.T, correction=0))
+    weights = spread.clamp(min=LEAST_SPREAD * float(spread.mean())).rsqrt()
+    weights = weights * spread.sum() / (spread * weights).sum()
+    R: Tensor = directions @ torch.diag(weights.sqrt()) @ directions.T
+    return R
 
 
 def divergence(v: Tensor, t: Tensor, temperature: float) -> Tensor:
