@@ -91,9 +91,9 @@ def test_ists_prints_a_row_for_each_score(people, monkeypatch, capsys, tmp_path)
     figures = {line.split(" | ")[0]: line.split(" | ")[3] for line in lines[2:-1]}
     assert figures == {
         "| chance": "0.222", "| the same word": "0.611", "| reader: `matrix`": "1.000",
-        "| reader: `together`": "1.000",
+        "| reader: `together`": "0.833",
     }  # fmt: skip
-    assert lines[-1] == "a picture has 2.0 lines; 100.0% of them join words that people aligned"
+    assert lines[-1] == "a picture has 3.0 lines; 66.7% of them join words that people aligned"
 
 
 def test_movies_and_three_print_a_row_for_each_method(people, monkeypatch, capsys, tmp_path):

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 import experiments
 from limelight.config.pretrain_recipe import ReaderRecipe
@@ -85,11 +84,13 @@ def main() -> None:
     data = PretrainData(dataset, train, None, new, experiments.TEACHER)
     with run_context(choose_device("auto"), None, True, 1e9) as context:
         objective = Refit(data, recipe, choose_device("auto"))
-        network: nn.Module = TrainingRun(objective, None, context, ()).fit(resume=False).network
+        network = TrainingRun(objective, None, context, ()).fit(resume=False).network
     weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
-    facts = {"teacher": experiments.TEACHER, **objective.measure_stored(network, weights)}  # type: ignore[arg-type]
-    facts["texts"] = {"files": ["a part of the corpus of experiments/reader"], "rows": len(train)}
-    facts |= {"seconds": round(time.monotonic() - begun), "pretraining": recipe.to_dict()}
+    seconds = round(time.monotonic() - begun)
+    facts = {
+        k: x for k, x in fast.facts.items() if k not in ("cosine", "held_out", "overlap")
+    }  # of other words
+    facts["refitted"] = {"rows": len(train), "epochs": recipe.epochs, "seconds": seconds}
     words, model = reader.tokenizer.vocabulary[len(SPECIAL) :], objective.recipe.model
     Reader.from_parts(words=words, weights=weights, model=model, facts=facts).save(
         arguments.out, overwrite=True

@@ -98,9 +98,9 @@ def start_session(
 
         model = Model.load(model)
     journal = journal_of(out)
+    session = LabelSession(texts, model=model, journal=journal, cache=Path(f"{out}.vectors"), **options)
     with tidy_os_errors(f"cannot write {journal}"):
         journal.touch()  # by which the next start knows `out` even if nothing is said now
-    session = LabelSession(texts, model=model, journal=journal, cache=Path(f"{out}.vectors"), **options)
     known, about = session.every_class, descriptions or {}
     for name in dict.fromkeys([*classes, *about]):
         if name not in known:  # one that was renamed or removed does not come back

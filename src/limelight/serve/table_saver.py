@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import chain, count
 from pathlib import Path
 
 from ..errors import LimelightError, tidy_os_errors
@@ -39,12 +40,12 @@ class TableSaver:
         """Write the table now; the number of its rows."""
         try:
             with tidy_os_errors(f"cannot write {self.out}"):
-                count = self._session.save(self.out, self._table, text=self._text)
+                rows = self._session.save(self.out, self._table, text=self._text)
         except LimelightError as error:
             self.fault = f"{error}; {self._way_out(error.code)}"
             raise LimelightError(self.fault, code=error.code) from error
         self.fault = ""
-        return count
+        return rows
 
     def close(self) -> int:
         """Write the table for the last time; the number of its rows."""
@@ -66,5 +67,7 @@ class TableSaver:
         journal = journal_of(self.out)
         if code not in _FOR_CSV:
             return f"all labels are in {journal}"
-        other = self.out.with_suffix(".csv")
+        ends = chain([""], (f"-{k}" for k in count(2)))
+        names = (self.out.with_name(f"{self.out.stem}{end}.csv") for end in ends)
+        other = next(name for name in names if not name.exists() and not journal_of(name).exists())
         return f"all labels are in {journal}: rename it to {journal_of(other).name} and give --out {other}"

@@ -29,7 +29,9 @@ from .starting_words import start_grams
 from .step import Objective, Stepper
 from .teacher import Vectors
 
-SAMPLE, LEAST_SPREAD = 100_000, 0.01  # vectors whose spread is measured; the least, as a share of the mean
+SAMPLE, LEAST_SPREAD = 20_000, 0.01  # vectors whose spread is measured; the least, as a share of the mean
+LEAST_VARIANCE = 1e-10  # float32 does not tell less from nothing
+LOSS = 2  # the version of the loss: a run begun with another one is not resumed
 WARMUP, WARMUP_SHARE = 300, 0.05  # steps in which the learning rate rises, and at most this share of all
 ROUND_FROM = 0.75  # of the steps: from here on, words are read in 4 bits, as they will be stored
 
@@ -48,7 +50,7 @@ class PretrainData(NamedTuple):
 class VectorObjective(Objective):
     """(1 - cosine) + |(v - t) R|^2 + w KL(teacher || student) of the similarities within the batch + c P.
 
-    R makes directions in which the teacher's vectors t vary little count as well (`even_directions`).
+    R gives more weight to directions in which the teacher's vectors t vary little (`even_directions`).
     """
 
     measure = "cosine"
@@ -84,7 +86,12 @@ class VectorObjective(Objective):
         return Network(self.recipe.model, self.known)
 
     def identity(self) -> dict[str, Any]:
-        own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher} | dict(self.data.digests)
+        own = {
+            **self.reader_recipe.to_dict(),
+            "teacher": self.data.teacher,
+            "loss": LOSS,
+            **self.data.digests,
+        }
         return run_identity(self.dataset, self.recipe) | own
 
     def warmup(self, total: int) -> int:
@@ -192,6 +199,8 @@ def even_directions(vectors: Vectors) -> Tensor:
     rows = np.arange(0, len(vectors), -(-len(vectors) // SAMPLE))
     t = F.normalize(torch.from_numpy(vectors[rows]).float(), dim=1)
     spread, directions = torch.linalg.eigh(torch.cov(t.T, correction=0))
+    if spread.mean() < LEAST_VARIANCE:  # a teacher that says the same of all texts
+        return torch.eye(len(spread))
     weights = spread.clamp(min=LEAST_SPREAD * float(spread.mean())).rsqrt()
     weights = weights * spread.sum() / (spread * weights).sum()
     R: Tensor = directions @ torch.diag(weights.sqrt()) @ directions.T
