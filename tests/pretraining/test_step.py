@@ -51,6 +51,11 @@ def test_directions_in_which_the_teacher_varies_little_count_as_well():
     np.testing.assert_allclose(found.numpy(), ((e @ U) ** 2 @ weights), rtol=1e-4)
 
 
+def test_a_teacher_that_says_the_same_of_all_texts_has_no_directions():
+    same = Vectors([np.array([[1.0, 2, 3, 4], [2, 4, 6, 8], [3, 6, 9, 12]])])
+    np.testing.assert_array_equal(even_directions(same), np.eye(4))
+
+
 def test_two_processes_make_the_same_reader_as_one(tmp_path):
     write(tmp_path)
     options = [f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items()]

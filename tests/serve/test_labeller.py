@@ -405,7 +405,8 @@ def test_the_command_serves_until_it_is_stopped_and_writes_the_table(tmp_path, m
 def test_labels_that_excel_cannot_hold_are_kept_and_the_command_says_where(tmp_path, monkeypatch, capsys):
     pytest.importorskip("openpyxl")
     (tmp_path / "texts.csv").write_text(f"text\ngood soup\n{'bad soup ' * 4000}\n")
-    out, other = tmp_path / "labels.xlsx", tmp_path / "labels.csv"
+    out, other = tmp_path / "labels.xlsx", tmp_path / "labels-2.csv"
+    (tmp_path / "labels.csv").write_text("something else")  # so another name is proposed
     argv = ["label", tmp_path / "texts.csv", "--classes", "good", "bad", "--out"]
 
     def say(session):
@@ -416,13 +417,19 @@ def test_labels_that_excel_cannot_hold_are_kept_and_the_command_says_where(tmp_p
     (line,) = capsys.readouterr().err.splitlines()
     assert "row 2, column 'text': 36,000 characters, and a cell of Excel holds 32,767" in line
     assert line.endswith(
-        f"all labels are in {out}.journal: rename it to labels.csv.journal and give --out {other}"
+        f"all labels are in {out}.journal: rename it to labels-2.csv.journal and give --out {other}"
     )
     assert not out.exists()
     Path(f"{out}.journal").rename(f"{other}.journal")  # what it says helps
     assert label_by(monkeypatch, [*argv, other], lambda session: None) == 0
     with other.open() as file:
         assert [row["label"] for row in csv.DictReader(file)] == ["good", "bad"]
+
+
+def test_a_labelling_that_does_not_start_leaves_nothing(tmp_path):
+    with refuses("option-value"):
+        start_session(TEXTS, tmp_path / "labels.csv", several=True, ordered=["a", "b"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_page_hears_that_the_table_is_not_written_until_it_is(made, tmp_path):
