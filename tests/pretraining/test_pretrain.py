@@ -296,6 +296,7 @@ def test_the_teacher_does_not_read_other_texts_than_were_encoded(tmp_path, monke
         (np.ones((69, 8), np.float32), "69 rows and there are 70 texts"),
         (np.ones(70, np.float32), "a vector of floats per text"),
         (np.ones((70, 8), np.int64), "a vector of floats per text"),
+        (np.ones((70, 8), ">f4"), "holds >f4 of shape"),
         (np.ones((70, 8), np.float32), "all vectors are the same"),
         (np.vstack([np.eye(69, 8), np.full((1, 8), np.nan)]), "row 9 is zero or not finite"),
     ],

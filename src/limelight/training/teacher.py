@@ -88,7 +88,8 @@ def open_vectors(path: str | Path, texts: int) -> Vectors:
         except (ValueError, EOFError) as error:
             reason = " ".join(str(error).split())
             raise LimelightError(f"{path} is not a .npy file ({reason})", code="file-damaged") from None
-    if values.ndim != 2 or values.dtype.kind != "f" or values.shape[1] < 2:
+    is_float = values.dtype.kind == "f" and values.dtype.isnative  # PyTorch takes no other byte order
+    if values.ndim != 2 or not is_float or values.shape[1] < 2:
         wrong = f"{path} holds {values.dtype} of shape {values.shape}"
         raise LimelightError(f"{wrong}; it must hold a vector of floats per text", code="vectors-shape")
     if len(values) != texts:
