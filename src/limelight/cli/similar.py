@@ -59,7 +59,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.data and args.first is not None:
         raise conflict("give two texts or --data, not both")
     if not args.data and args.second is None:
-        raise conflict("give a model and two texts, or --data with a table of pairs: limelight similar reader TEXT TEXT2")
+        raise conflict("give a model and two texts, or a model and --data with a table of pairs")
     if args.data and args.out:
         raise conflict("--out is a picture of two texts; --data prints to standard output")
     check_least(args, top=0)
