@@ -86,13 +86,8 @@ class VectorObjective(Objective):
         return Network(self.recipe.model, self.known)
 
     def identity(self) -> dict[str, Any]:
-        own = {
-            **self.reader_recipe.to_dict(),
-            "teacher": self.data.teacher,
-            "loss": LOSS,
-            **self.data.digests,
-        }
-        return run_identity(self.dataset, self.recipe) | own
+        own = {"teacher": self.data.teacher, "loss": LOSS, **self.data.digests}
+        return run_identity(self.dataset, self.recipe) | self.reader_recipe.to_dict() | own
 
     def warmup(self, total: int) -> int:
         return min(WARMUP, math.ceil(WARMUP_SHARE * total))
