@@ -3,6 +3,7 @@ r"""Several readers from one encoded corpus, measured side by side: what docs/lo
     python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files CORPUS/*.txt.xz --reviews ...
     python experiments/reader/experiments.py prepare WORK --corpus CORPUS --files ... --pairs pairs.tsv.xz
     python experiments/reader/experiments.py run WORK --vectors WORK/*.npy --out OUT --runs rows-0 max-0 quick-0
+    python experiments/reader/experiments.py run ... --start READER --learning-rate 1e-3 --runs rows-0
 
 `limelight pretrain` makes one reader from the same texts. This script encodes them once, on all cores, for
 many runs, and has variants that the library does not offer: static words, words shared with another reader.
@@ -233,6 +234,21 @@ class Shared(VectorObjective):
         return network
 
 
+class Continued(VectorObjective):
+    """Goes on from a trained reader of the same words and sizes."""
+
+    start: Path
+
+    def build_network(self) -> Network:
+        network, reader = super().build_network(), Reader.load(self.start)
+        if reader.tokenizer.vocabulary != self.dataset.tokenizer.vocabulary[: self.known]:
+            raise SystemExit(f"{self.start} has other words")
+        with torch.no_grad():
+            for name, x in network.named_parameters():
+                x.copy_(torch.tensor(reader.weights[name]))
+        return network
+
+
 class StaticNetwork(Network):
     """A weighted mean of words, then a linear map: what model2vec does, taught by the same teacher."""
 
@@ -344,17 +360,19 @@ def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
 
 def run(arguments: argparse.Namespace) -> None:
     global SHARED_WITH
-    SHARED_WITH = arguments.out / SHARED_WITH
+    SHARED_WITH, Continued.start = arguments.out / SHARED_WITH, arguments.start
     out, device, teacher = arguments.out, choose_device("auto"), np.load(arguments.texts)
     meta = json.loads((arguments.corpus / "texts.json").read_text())
     for name in arguments.runs:
         kind, seed = name.rsplit("-", 1)
-        options = {"epochs": arguments.epochs, "max_length": LONGEST, **RUNS[kind], "seed": int(seed)}
+        options = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
+        options |= {"max_length": LONGEST, **RUNS[kind], "seed": int(seed)}
         recipe = ReaderRecipe().override(**options)
         data = load_data(arguments, recipe)
         recipe, begun = recipe.for_rows(len(data.train)), time.monotonic()
         with run_context(device, None, True, 1e9) as context:
-            objective = KINDS.get(kind, VectorObjective)(data, recipe, device)
+            chosen = Continued if arguments.start else KINDS.get(kind, VectorObjective)
+            objective = chosen(data, recipe, device)
             training = TrainingRun(objective, None, context, ())
             limit = threading.Timer(arguments.seconds, context.stop.set)
             limit.start()
@@ -397,6 +415,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--about", nargs="*", default=["the corpus of experiments/reader"])
     parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--learning-rate", type=float, default=ReaderRecipe().learning_rate)
+    parser.add_argument("--start", type=Path, help="a trained reader to go on from")
     parser.add_argument("--seconds", type=float, default=1e6, help="training stops after these")
     parser.add_argument("--runs", nargs="*", default=[])
     arguments = parser.parse_args()
