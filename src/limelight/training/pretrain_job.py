@@ -69,7 +69,7 @@ def pretrain(
     or name), any object with `encode(texts)`, or a .npy file with a vector per text. `pairs` is a table of
     translations with the columns english and other: the reader learns both, each with the teacher's vector of
     the English text (in a .npy file they come after those of the texts), and `texts` may be None.
-    `word_vectors` (a GloVe or word2vec file) are for a .npy teacher, which cannot be asked about single words.
+    `word_vectors` (a GloVe or word2vec file) are for a .npy teacher, which cannot be asked about words.
     `options` are those of the recipe: `rows=16`. `resume` continues an interrupted run of the same arguments.
 
     >>> import tempfile
