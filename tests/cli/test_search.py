@@ -43,6 +43,9 @@ def test_a_search_says_what_meaning_and_words_add(index, call):
     assert "row 1: meaning 0." in out
     assert "; words 0." in out
     assert "(cold 0." in out
+    pairs = out.partition("(")[2].partition(")")[0].split(", ")
+    assert len(pairs) == 4
+    assert pairs[3].startswith("others ")
     _, out, _ = call("search", index, "cold soup", "--top", 1, "--by", "words")
     assert "row 1: words 0." in out
     assert call("search", index, "kinase", "--by", "words")[:2] == (0, "nothing found\n")

@@ -136,5 +136,7 @@ def _words(hit: Hit) -> str:
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:
     """A part of a score, and what it is made of."""
+    rest = total - sum(share for _, share in parts)
+    parts = [*parts, ("others", rest)] if parts and abs(rest) >= 0.005 else parts
     shown = ", ".join(f"{word} {share:.2f}" for word, share in parts)
     return f"{name} {total:.2f}{f' ({shown})' if shown else ''}"
