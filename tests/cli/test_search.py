@@ -76,6 +76,27 @@ def test_json_lines_have_everything(index, call):
     assert len(hits[0]["words"][0]) == 3
 
 
+def test_queries_of_standard_input_may_be_in_another_encoding(index, call, refused):
+    assert "--encoding" in refused("search", index, stdin="café".encode("cp1252"))
+    code, out, _ = call("search", index, "--encoding", "cp1252", "--json", stdin="café".encode("cp1252"))
+    assert (code, json.loads(out.splitlines()[0])["query"]) == (0, "café")
+
+
+def test_a_table_that_is_added_has_the_text_column_of_the_index(tmp_path, call):
+    first = write_csv(tmp_path / "first.csv", title=TEXTS, about=["x", "y", "z"])
+    more = write_csv(tmp_path / "more.csv", title=["Warm beer."], about=["w"])
+    assert call("index", first, "--text", "title", "--out", tmp_path / "index")[0] == 0
+    assert call("index", more, "--out", tmp_path / "index", "--add")[1].endswith("4 texts\n")
+    hit = json.loads(call("search", tmp_path / "index", "warm beer", "--top", 1, "--json")[1])
+    assert (hit["text"], hit["columns"]) == ("Warm beer.", {"about": "w"})
+
+
+def test_a_guessed_encoding_is_told_once(tmp_path, call):
+    (tmp_path / "menu.csv").write_bytes("text\nCafé crème\n".encode("cp1252"))
+    _, _, err = call("index", tmp_path / "menu.csv", "--out", tmp_path / "index")
+    assert err.count("cp1252") == 1
+
+
 def test_a_page_is_written_once(index, call, refused, tmp_path):
     out = tmp_path / "results.html"
     assert call("search", index, "broth", "--out", out)[0] == 0

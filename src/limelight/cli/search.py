@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "FILE", f"{OUT} (default: standard output)")
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
+    add_flag(parser, "--encoding", "NAME", "encoding of standard input, such as cp1252 (default: UTF-8)")
     add_shared(parser, "--escape-formulas", "--overwrite")
 
 

@@ -35,8 +35,9 @@ class Corpus:
     """
 
     def __init__(
-        self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error"
-    ) -> None:
+        self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error",
+        usual: str | None = None,
+    ) -> None:  # fmt: skip
         self.on_bad, self.skipped = on_bad, 0
         self.key: str | None = None  # the column that names a row, in an index that has one
         self._texts: list[Any] | None = None
@@ -44,6 +45,8 @@ class Corpus:
             self.path = Path(given)
             check_file(file_of(self.path))
             self.name, self._where = self.path.name, str(given)
+            if text is None and usual in column_names(self.path):  # the text column of the index so far
+                text = usual
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
             with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
