@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--top", "N", "hits of a query", 10)
     ways = ("meaning", "words", "both")
     add_flag(parser, "--by", ways, "what to go by (default: both, if the index has words)")
-    about = "only rows whose column is this, or <, >, <=, >= a number; may be repeated"
+    about = "only rows whose column is this, or != this, or <, >, <=, >= a number; may be repeated"
     add_flag(parser, "--where", "COLUMN=VALUE", about, action="append")
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
     add_flag(parser, "--no-words", "", "leave out the words that made the match")

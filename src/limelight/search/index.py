@@ -227,7 +227,8 @@ class Index:
 
     def _check_not_empty(self) -> None:
         if not len(self):
-            raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
+            todo = "add texts to it, or finish it if it was interrupted, with limelight index --add"
+            raise LimelightError(f"{self.folder} is empty; {todo}", code="no-rows")
 
     def _checked_way(self, by: str | None) -> str:
         if by is None:
