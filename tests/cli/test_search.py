@@ -65,6 +65,12 @@ def test_passages_are_an_index_of_their_own(tmp_path, call, refused):
     assert "--sentences" in refused("index", table, "--out", tmp_path / "index", "--add", "--sentences")
 
 
+def test_long_texts_without_passages_are_warned_of(tmp_path, call):
+    table = write_csv(tmp_path / "texts.csv", text=["Soup. " * 2000, "A friendly host."])
+    assert "1 text has more than 10,000" in call("index", table, "--out", tmp_path / "a")[2]
+    assert call("index", table, "--out", tmp_path / "b", "--passages")[2] == ""
+
+
 def test_json_lines_have_everything(index, call):
     _, out, _ = call("search", index, "--json", "--top", 2, stdin=b"chilly broth\n\nlate bus\n")
     hits = [json.loads(line) for line in out.splitlines()]
