@@ -14,7 +14,11 @@ from ..text.batches import truncate
 from ..text.spelling import spell
 from ..text.tokenizer import PAD, UNKNOWN, Tokenizer
 
-JUDGED_WORDS = {8: 0.6, 50: 0.7}  # a language is judged by so many words: how many of them must be known
+JUDGED_WORDS = {
+    4: 0.4,
+    8: 0.6,
+    50: 0.7,
+}  # a language is judged by so many words: how many of them must be known
 JUDGED_TEXTS = 200
 
 
