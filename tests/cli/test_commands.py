@@ -820,6 +820,14 @@ def test_explain_too_many_texts(refused, model, tmp_path, monkeypatch):
     assert "--rows" in refused("explain", model, "--data", table)
 
 
+def test_every_row_of_a_reader_has_words_or_no_clear_aspect(call):
+    lines = call("info", "reader")[1].splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("words that each row")) + 1
+    rows = limelight.load("reader").facts["rows"]
+    expected = [", ".join(words) or "no clear aspect" for words in rows]
+    assert [line[6:] for line in lines[first : first + len(rows)]] == expected
+
+
 def test_a_model_says_which_version_made_it(call, model, tmp_path):
     made = f"made by Limelight {limelight.__version__};"
     assert made in call("info", model)[1]

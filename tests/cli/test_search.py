@@ -43,6 +43,9 @@ def test_a_search_says_what_meaning_and_words_add(index, call):
     assert "row 1: meaning 0." in out
     assert "; words 0." in out
     assert "(cold 0." in out
+    pairs = out.partition("(")[2].partition(")")[0].split(", ")
+    assert len(pairs) == 4
+    assert pairs[3].startswith("others ")
     _, out, _ = call("search", index, "cold soup", "--top", 1, "--by", "words")
     assert "row 1: words 0." in out
     assert call("search", index, "kinase", "--by", "words")[:2] == (0, "nothing found\n")
@@ -62,6 +65,12 @@ def test_passages_are_an_index_of_their_own(tmp_path, call, refused):
     assert "--sentences" in refused("index", table, "--out", tmp_path / "index", "--add", "--sentences")
 
 
+def test_long_texts_without_passages_are_warned_of(tmp_path, call):
+    table = write_csv(tmp_path / "texts.csv", text=["Soup. " * 2000, "A friendly host."])
+    assert "1 text has more than 10,000" in call("index", table, "--out", tmp_path / "a")[2]
+    assert call("index", table, "--out", tmp_path / "b", "--passages")[2] == ""
+
+
 def test_json_lines_have_everything(index, call):
     _, out, _ = call("search", index, "--json", "--top", 2, stdin=b"chilly broth\n\nlate bus\n")
     hits = [json.loads(line) for line in out.splitlines()]
@@ -71,6 +80,27 @@ def test_json_lines_have_everything(index, call):
     assert hits[0]["columns"] == {"stars": "1"}
     assert hits[0]["start"] == 0
     assert len(hits[0]["words"][0]) == 3
+
+
+def test_queries_of_standard_input_may_be_in_another_encoding(index, call, refused):
+    assert "--encoding" in refused("search", index, stdin="café".encode("cp1252"))
+    code, out, _ = call("search", index, "--encoding", "cp1252", "--json", stdin="café".encode("cp1252"))
+    assert (code, json.loads(out.splitlines()[0])["query"]) == (0, "café")
+
+
+def test_a_table_that_is_added_has_the_text_column_of_the_index(tmp_path, call):
+    first = write_csv(tmp_path / "first.csv", title=TEXTS, about=["x", "y", "z"])
+    more = write_csv(tmp_path / "more.csv", title=["Warm beer."], about=["w"])
+    assert call("index", first, "--text", "title", "--out", tmp_path / "index")[0] == 0
+    assert call("index", more, "--out", tmp_path / "index", "--add")[1].endswith("4 texts\n")
+    hit = json.loads(call("search", tmp_path / "index", "warm beer", "--top", 1, "--json")[1])
+    assert (hit["text"], hit["columns"]) == ("Warm beer.", {"about": "w"})
+
+
+def test_a_guessed_encoding_is_told_once(tmp_path, call):
+    (tmp_path / "menu.csv").write_bytes("text\nCafé crème\n".encode("cp1252"))
+    _, _, err = call("index", tmp_path / "menu.csv", "--out", tmp_path / "index")
+    assert err.count("cp1252") == 1
 
 
 def test_a_page_is_written_once(index, call, refused, tmp_path):

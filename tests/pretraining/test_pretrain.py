@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -390,7 +391,6 @@ def translated(text: str) -> str:
 @pytest.fixture
 def pairs(tmp_path) -> Path:
     rows = [{"english": text, "other": translated(text)} for text in texts(40)]
-    rows.insert(3, {"english": "Nobody said it.", "other": " "})  # is left out
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -424,3 +424,33 @@ def test_a_table_of_translations_must_have_both_columns(tmp_path):
     (tmp_path / "bad.csv").write_text("english,german\nsoup,Suppe\n")
     with refuses("column-missing"):
         limelight.pretrain(lines, vectors, pairs=tmp_path / "bad.csv", out=tmp_path / "r", progress=False)
+
+
+def test_translations_alone_are_enough_and_the_card_names_their_file(tmp_path, pairs):
+    np.save(tmp_path / "v.npy", FakeTeacher().encode(texts(40)))
+    reader = limelight.pretrain(
+        None, tmp_path / "v.npy", pairs=pairs, out=tmp_path / "r", progress=False, **SMALL
+    )
+    assert reader.facts["texts"]["files"] == ["pairs.jsonl"]
+    assert "on 80 texts (pairs.jsonl)" in (tmp_path / "r" / "README.md").read_text()
+
+
+def test_vectors_that_are_too_few_for_translations_are_counted(tmp_path, pairs):
+    lines, vectors = write(tmp_path)
+    with refuses("vectors-rows") as found:
+        limelight.pretrain(lines, vectors, pairs=pairs, out=tmp_path / "r", progress=False)
+    assert "110 texts" in str(found.value)
+    assert "the last 40 for the English texts" in str(found.value)
+
+
+def test_a_translation_that_cannot_be_used_is_named_or_skipped(tmp_path, pairs):
+    good = pairs.read_text()
+    pairs.write_text('{"english": "Nobody said it.", "other": " "}\nnothing\n' + good)
+    options: dict[str, Any] = {"pairs": pairs, "out": tmp_path / "r", "progress": False, **SMALL}
+    np.save(tmp_path / "v.npy", FakeTeacher().encode(texts(40)))
+    with refuses("row-unusable") as found:
+        limelight.pretrain(None, tmp_path / "v.npy", **options)
+    assert "pairs.jsonl, row 1: only spaces in column 'other'" in str(found.value)
+    with pytest.warns(UserWarning, match="skipped 2 of its 42 rows"):
+        reader = limelight.pretrain(None, tmp_path / "v.npy", on_bad="skip", **options)
+    assert reader.facts["texts"]["rows"] == 80

@@ -145,7 +145,17 @@ def test_the_graph_gives_the_same_vectors(tmp_path: Path, network: str, texts: l
 
 
 @pytest.mark.parametrize(
-    ("text", "warned"), [("cold soup train " * 20, False), ("Wir lesen nichts. " * 20, True)]
+    ("text", "warned"),
+    [
+        ("cold soup train " * 20, False),
+        ("Wir lesen nichts. " * 20, True),
+        ("Wir lesen heute leider nichts und morgen nie.", True),  # one sentence is enough
+        ("Wir lesen heute nichts.", True),
+        ("Wir lesen nichts.", False),  # three words are not
+        ("cold soup und nichts", False),
+        ("cold soup train cold soup und morgen nie.", False),
+        ("4711 0815 1848 1918 1989 2001 2011 2024 " * 10, False),  # numbers are of no language
+    ],
 )
 def test_texts_in_another_language_are_warned_of(text: str, warned: bool) -> None:
     with warnings.catch_warnings(record=True) as caught:

@@ -38,6 +38,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"stars": ("<=", "3")}, {1, 2, 3}),
         ({"city": "nowhere"}, set()),
         (["city=New York"], {4}),
+        (["city != Ghent"], {2, 4}),
+        ({"stars": ("!=", 1), "city": "Ghent"}, {3, 5}),  # also where there is none
         (["city=Ghent", "stars<3"], {1}),
         ({}, {1, 2, 3, 4, 5}),
     ],
@@ -64,6 +66,12 @@ def test_a_column_that_is_not_there_is_refused(built):
     with refuses("column-missing") as error:
         Index.open(built).search("soup", where={"hotel": "Ritz"})
     assert "'city'" in str(error.value)
+
+
+def test_a_column_without_a_number_is_not_compared(built):
+    with refuses("option-value") as error:
+        Index.open(built).search("soup", where=["stars>1", "city>=3"])
+    assert "column 'city' holds no number" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,10 @@ def test_matching_words_are_lit_and_listed():
     page = results_page(["Soups"], [[both]], "menu")
     assert "<b class=h9 title=+0.700>soup</b>" in page  # half of 0.4, and 0.5
     assert "meaning 0.25: <bdi>broth</bdi> – <bdi>soup</bdi> 0.20" in page
+    assert "</bdi> 0.05 · words" in page  # all pairs are shown
+    more = results_page(["Soups"], [[replace(both, cosine=0.7)]], "menu")
+    assert "meaning 0.35: " in more
+    assert "</bdi> 0.05, others 0.10 · words" in more
     assert "words 0.50: <bdi>Soups</bdi> 0.50" in page
     words = Hit(0.5, "cold soup", "menu.csv", 0, 7, None, {}, meaning_weight=0, matches=(("soup", 0.5),))
     page = results_page(["soup"], [[words]], "menu")

@@ -125,6 +125,9 @@ def test_the_parts_of_a_hit_add_up_to_its_score(index, by):
             pairs = hit.meaning_weight * hit.comparison.matrix
             assert pairs.sum() == pytest.approx(hit.meaning, abs=1e-12)
             assert hit.comparison.similarity == hit.cosine
+            facts = hit.to_dict(pairs=3)
+            shown = sum(share for _, _, share in facts["words"])
+            assert shown + facts["other_words"] == pytest.approx(facts["meaning"], abs=1e-15)
 
 
 def test_both_is_a_weighted_sum(index):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
+from limelight.runtime.start import load_start
 from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
@@ -558,6 +559,15 @@ def test_spare_words_follow_those_of_the_training_data(tmp_path: Path) -> None:
     assert dataset.vectors[[2, 5]].tolist() == [[1.0, 0.0], [2.0, 2.0]]
     cased = encode_texts(**rows, recipe=replace(plain, extra_words=2, lowercase=False))
     assert cased.tokenizer.vocabulary[-1] == "Waiter"
+
+
+def test_texts_that_the_bundled_reader_cannot_read_are_warned_of() -> None:
+    texts = ["Die Suppe war kalt und schmeckte scheußlich", "Der Kellner lächelte freundlich"] * 4
+    start = load_start("reader")
+    with pytest.warns(UserWarning, match="start from 'reader-multilingual' for German"):
+        encode_texts(
+            texts=texts, labels=[1, 0] * 4, holdout=0, recipe=TextRecipe(start="reader"), start=start
+        )
 
 
 def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
@@ -93,7 +93,7 @@ def _run(argv: list[str]) -> int:
     args = parser_for(argv).parse_args(argv)
     encoding = text_encoding(getattr(args, "encoding", None))
     with warnings.catch_warnings(), require_output(args), encoding:
-        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        warnings.showwarning = _warning_printer()
         code: int = args.run(args) or 0
     print(end="", flush=True)  # a closed pipe is noticed here, not at exit
     return code
@@ -110,9 +110,17 @@ def _fail_without_memory() -> int:
     return 1
 
 
-def _show_warning(message: Any, category: Any, *rest: Any) -> None:
-    if issubclass(category, UserWarning):
-        print(f"limelight: warning: {_with_flags(str(message))}", file=sys.stderr)
+def _warning_printer() -> Callable[..., None]:
+    """Prints a warning, each once: Python forgets what it has shown when a library changes its filters."""
+    shown = set[str]()
+
+    def show(message: Any, category: Any, *rest: Any) -> None:
+        line = _with_flags(str(message))
+        if issubclass(category, UserWarning) and line not in shown:
+            shown.add(line)
+            print(f"limelight: warning: {line}", file=sys.stderr)
+
+    return show
 
 
 def _with_flags(line: str) -> str:

@@ -31,7 +31,7 @@ interrupted, the same command with --add continues where it stopped. With --key,
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "data", "CORPUS", "table of texts", nargs="*")
+    add_flag(parser, "data", "CORPUS", "table of texts, or a .txt file with one on each line", nargs="*")
     add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
     add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
     unit = parser.add_mutually_exclusive_group()

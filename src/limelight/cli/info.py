@@ -80,6 +80,7 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _format_description(data: dict[str, Any]) -> str:
+    from ..reading.captions import NO_ASPECT
     from ..runtime.card import row_words
     from ..runtime.metrics import with_baselines
 
@@ -91,7 +92,7 @@ def _format_description(data: dict[str, Any]) -> str:
         lines += ["", metrics_table(results)]
     if "reader" in data and (words := row_words(facts)):
         lines += ["", "words that each row attends to most, relative to their frequency:"]
-        lines += [f"{number:>4}  {some}" for number, some in enumerate(words, 1)]
+        lines += [f"{number:>4}  {some or NO_ASPECT}" for number, some in enumerate(words, 1)]
     for section, values in ({"recipe": data["recipe"]} if "reader" in data else data["recipe"]).items():
         lines += ["", f"{section}: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in values.items())]
     if "sha256" in data:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob
 
 HELP = "make a reader from texts without labels and a sentence encoder"
-USAGE = "%(prog)s TEXTS [TEXTS ...] --teacher T --out DIR [options]"
+USAGE = "%(prog)s [TEXTS ...] [--pairs TABLE] --teacher T --out DIR [options]"
 DESCRIPTION = """\
 Teach a reader the vectors of a sentence encoder: it then gives nearly the same, many times faster, in a few
 megabytes and without PyTorch. TEXTS are tables (csv, tsv, jsonl, parquet) or files with one text per line
@@ -25,6 +25,7 @@ or a .npy file with a vector per text.
 
   limelight pretrain texts.txt --teacher sentence-transformers/all-MiniLM-L6-v2 --out reader
   limelight embed reader new.csv --text text --out vectors.npy --vector
+  limelight pretrain --pairs translations.parquet --teacher all-MiniLM-L6-v2 --out reader
   limelight pretrain --resume reader      resume an interrupted run
   torchrun --nproc-per-node 4 -m limelight pretrain texts.parquet --teacher vectors.npy --out reader"""
 
@@ -67,7 +68,9 @@ def _job(args: argparse.Namespace) -> PretrainJob:
         ):
             raise conflict("--resume takes texts and options from the interrupted run; give nothing else")
         return PretrainJob.load(args.resume)
-    missing = [name for name, value in given.items() if not value] if args.texts else ["TEXTS"]
+    missing = [name for name, value in given.items() if not value]
+    if not args.texts and not args.pairs:
+        missing = ["TEXTS or --pairs"]
     if missing:
         raise LimelightError(
             f"pretrain needs {missing[0]} (see limelight pretrain --help)", code="argument-missing"

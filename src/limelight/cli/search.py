@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--top", "N", "hits of a query", 10)
     ways = ("meaning", "words", "both")
     add_flag(parser, "--by", ways, "what to go by (default: both, if the index has words)")
-    about = "only rows whose column is this, or <, >, <=, >= a number; may be repeated"
+    about = "only rows whose column is this, or != this, or <, >, <=, >= a number; may be repeated"
     add_flag(parser, "--where", "COLUMN=VALUE", about, action="append")
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
     add_flag(parser, "--no-words", "", "leave out the words that made the match")
@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "FILE", f"{OUT} (default: standard output)")
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
+    add_flag(parser, "--encoding", "NAME", "encoding of standard input, such as cp1252 (default: UTF-8)")
     add_shared(parser, "--escape-formulas", "--overwrite")
 
 
@@ -136,5 +137,7 @@ def _words(hit: Hit) -> str:
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:
     """A part of a score, and what it is made of."""
+    rest = total - sum(share for _, share in parts)
+    parts = [*parts, ("others", rest)] if parts and abs(rest) >= 0.005 else parts
     shown = ", ".join(f"{word} {share:.2f}" for word, share in parts)
     return f"{name} {total:.2f}{f' ({shown})' if shown else ''}"

@@ -202,12 +202,16 @@ class Runner(ABC):
 
     def sentences(self, texts: list[str]) -> Sentences:
         """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
+        text = self.recipe.text
         if not self.recipe.model.spells_words:
-            return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
+            found = Sentences.encode(self.tokenizer, texts, text.max_length)
+            if text.start and text.extra_words:  # otherwise it may know few words of any language
+                warn_of_other_language(self.tokenizer, texts, found.ids != UNKNOWN)
+            return found
         table, grams = self.weights["words.weight"], self.weights["grams.weight"]
-        found = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
-        warn_of_other_language(found)
-        return found
+        spelled = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
+        warn_of_other_language(self.tokenizer, texts, spelled.ids < len(table))
+        return spelled
 
     def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
         """The word ids of the different texts, and which two make up each pair (pairs, 2)."""

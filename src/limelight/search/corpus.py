@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
 from ..storage.open_files import open_regular
@@ -22,6 +21,7 @@ from ..text.sentences import passage_spans, sentence_spans
 from .keys import key_text
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
+LONG_TEXT = 10_000  # characters: far more than one vector can say
 
 
 class Corpus:
@@ -35,8 +35,9 @@ class Corpus:
     """
 
     def __init__(
-        self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error"
-    ) -> None:
+        self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error",
+        usual: str | None = None,
+    ) -> None:  # fmt: skip
         self.on_bad, self.skipped = on_bad, 0
         self.key: str | None = None  # the column that names a row, in an index that has one
         self._texts: list[Any] | None = None
@@ -44,6 +45,8 @@ class Corpus:
             self.path = Path(given)
             check_file(file_of(self.path))
             self.name, self._where = self.path.name, str(given)
+            if text is None and usual in column_names(self.path):  # the text column of the index so far
+                text = usual
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
             with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
@@ -72,9 +75,13 @@ class Corpus:
         if columns and self.key not in columns:
             fault = f"{self._where} has no column {self.key!r} to name its rows by"
             raise LimelightError(f"{fault}; its columns: {', '.join(columns)}", code="column-missing")
-        deque(self._rows(), maxlen=0)
+        long = sum(len(text) > LONG_TEXT for _, text, _ in self._rows())
         if next(self.entries(unit), None) is None:
             raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
+        if long and unit == "texts":
+            which = f"{long:,} texts have" if long > 1 else "1 text has"
+            todo = "with --passages (in Python: passages=True) the best passage is found and shown"
+            warn(f"{self.name}: {which} more than {LONG_TEXT:,} characters; {todo}")
 
     def row_keys(self) -> Iterator[str]:
         """The keys of the rows."""

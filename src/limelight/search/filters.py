@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..errors import LimelightError
 from .shards import Shard
 
 _ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
-_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,16 @@ class Condition:
     """
 
     column: str
-    sign: str  # =, <, >, <= or >=
+    sign: str  # =, !=, <, >, <= or >=
     value: Any
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is equal, as a number or as text; or smaller or larger, as a number."""
-        if self.sign != "=":
+        """Whether a value is equal, or not, as a number or as text; or smaller or larger, as a number."""
+        if self.sign in _ORDERS:
             return bool(_ORDERS[self.sign](_number(value), self._wanted))
+        return self._equals(value) == (self.sign == "=")
+
+    def _equals(self, value: Any) -> bool:
         if value is None or self._wanted != self._wanted:  # not a number
             return value is not None and _text(value) == self._text
         return _number(value) == self._wanted or _text(value) == self._text
@@ -58,7 +61,7 @@ def parse_conditions(given: Iterable[str]) -> list[Condition]:
     for each in given:
         match = _CONDITION.fullmatch(each)
         if match is None:
-            fault = f"cannot filter by {each!r}; write column=value, or <, >, <=, >= and a number"
+            fault = f"cannot filter by {each!r}; write column=value, or !=, or <, >, <=, >= and a number"
             raise LimelightError(fault, code="option-value")
         found.append(_checked(*match.groups()))
     return found
@@ -80,10 +83,10 @@ def make_conditions(where: Mapping[str, Any] | Iterable[str]) -> list[Condition]
 
 
 def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any) -> Condition:
-    if more or sign not in ("=", *_ORDERS):
-        fault = f"cannot filter {column!r} by {sign!r}; use =, <, >, <= or >= and one value"
+    if more or sign not in ("=", "!=", *_ORDERS):
+        fault = f"cannot filter {column!r} by {sign!r}; use =, !=, <, >, <= or >= and one value"
         raise LimelightError(fault, code="option-value")
-    if sign != "=" and _number(value) != _number(value):
+    if sign in _ORDERS and _number(value) != _number(value):
         fault = f"cannot filter by {column}{sign}{str(value)[:40]}; {sign} needs a number"
         raise LimelightError(fault, code="option-value")
     return Condition(column, sign, value)
@@ -92,10 +95,12 @@ def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any
 def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> np.ndarray:
     """(texts,): True where every condition holds. Every text's columns are read, but for deleted texts."""
     found, columns = list[np.ndarray](), dict[str, None]()
+    compared = {each.column for each in conditions if each.sign in _ORDERS}  # and without a number so far
     for shard in shards:
         here = []
         for values in shard.columns():
             columns.update(dict.fromkeys(values))
+            compared -= {name for name in compared if not isnan(_number(values.get(name)))}
             here.append(all(each.holds(values.get(each.column)) for each in conditions))
         found.append(np.array(here, bool) if shard.alive is None else np.array(here, bool) & shard.alive)
     for each in conditions:
@@ -103,6 +108,9 @@ def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> n
             known = ", ".join(map(repr, columns)) or "none"
             fault = f"no text of the index has a column {each.column!r}; its columns: {known[:200]}"
             raise LimelightError(fault, code="column-missing")
+    if compared:
+        fault = f"column {min(compared)!r} holds no number; <, >, <= and >= compare numbers"
+        raise LimelightError(f"{fault}; use = or != for text", code="option-value")
     return np.concatenate(found)
 
 

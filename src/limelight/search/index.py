@@ -102,7 +102,7 @@ class Index:
 
         In an index with a key column, a row whose key is there already is an error: see `update`.
         """
-        return self._add(Corpus(corpus, text, on_bad), progress, update=False)
+        return self._add(self._corpus(corpus, text, on_bad), progress, update=False)
 
     def update(
         self, corpus: str | Path | Iterable[Row], *, text: str | None = None, on_bad: str = "error",
@@ -118,7 +118,11 @@ class Index:
         >>> [(hit.key, hit.text) for hit in index.search("soup", k=1)], len(index)
         ([(7, 'Hot soup.')], 3)
         """
-        return self._add(Corpus(corpus, text, on_bad), progress, update=True)
+        return self._add(self._corpus(corpus, text, on_bad), progress, update=True)
+
+    def _corpus(self, corpus: str | Path | Iterable[Row], text: str | None, on_bad: str) -> Corpus:
+        """Its text column is that of the last table, if it has one of this name and none is given."""
+        return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
 
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
         with writing(self.folder):
@@ -223,7 +227,8 @@ class Index:
 
     def _check_not_empty(self) -> None:
         if not len(self):
-            raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
+            todo = "add texts to it, or finish it if it was interrupted, with limelight index --add"
+            raise LimelightError(f"{self.folder} is empty; {todo}", code="no-rows")
 
     def _checked_way(self, by: str | None) -> str:
         if by is None:

@@ -70,7 +70,8 @@ INDEX_ROUTES: dict[str, tuple[str, Any, Any]] = {
         "both; where names columns and what they must be. words has the pairs of words that add most by "
         "meaning, matches the query's words that the text has.",
         {"query": TEXT, "k": 3, "by": "both", "where": {}, "words": True, "per_row": False},
-        [{"score": 0.6, "text": "Chilly broth!", "words": [["cold", "Chilly", 0.3]], "matches": []}],
+        [{"score": 0.6, "text": "Chilly broth!", "words": [["cold", "Chilly", 0.3]],
+          "other_words": 0.3, "matches": []}],
     ),
     "/add": (
         "Add texts to the index, each alone or with columns; only if the server was started with --writable.",

@@ -25,8 +25,7 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
-from ..tables.formats import BadRowError, file_of
-from ..tables.table import read_values
+from ..tables.formats import file_of
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
 from ..text.sources import TableSource, table_paths
@@ -50,7 +49,7 @@ SIDES = ("english", "other")  # the columns of a table of translations
 
 
 def pretrain(
-    texts: Paths,
+    texts: Paths | None,
     teacher: str | Path | Encoder,
     *,
     out: str | Path,
@@ -69,9 +68,9 @@ def pretrain(
     `texts` are tables or files with a text per line. `teacher` is a sentence-transformers model (its folder
     or name), any object with `encode(texts)`, or a .npy file with a vector per text. `pairs` is a table of
     translations with the columns english and other: the reader learns both, each with the teacher's vector of
-    the English text (in a .npy file they come after those of the texts). `word_vectors` (a GloVe or word2vec
-    file) are for a .npy teacher, which cannot be asked about single words. `options` are those of the recipe:
-    `rows=16`. `resume` continues an interrupted run of the same arguments.
+    the English text (in a .npy file they come after those of the texts), and `texts` may be None.
+    `word_vectors` (a GloVe or word2vec file) are for a .npy teacher, which cannot be asked about words.
+    `options` are those of the recipe: `rows=16`. `resume` continues an interrupted run of the same arguments.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -86,7 +85,7 @@ def pretrain(
     name = os.fspath(teacher) if isinstance(teacher, str | os.PathLike) else type(teacher).__name__
     job = PretrainJob(
         out=Path(out), recipe=ReaderRecipe().override(**options), teacher=name, text=text,
-        texts=[str(path) for path in table_paths({"train": texts})["train"]],
+        texts=[] if texts is None and pairs else list(map(str, table_paths({"train": texts})["train"])),
         pairs=str(pairs or ""), word_vectors=str(word_vectors or ""), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     if resume:
@@ -219,21 +218,25 @@ class PretrainJob(Job):
         recipe = TextRecipe(max_words=ALL_WORDS, max_length=self.recipe.max_length)
         tables = [*self._taught(), *self._sides()[1:]]
         dataset = encode_tables(
-            self.folder / "data", tables, text=self.text, labelled=False, recipe=recipe, holdout=_held_share,
-            seed=self.recipe.seed, on_bad=self.on_bad, overwrite=True, progress=show,
+            self.folder / "data", tables, text=self._column(), labelled=False, recipe=recipe,
+            holdout=_held_share, seed=self.recipe.seed, on_bad=self.on_bad, overwrite=True, progress=show,
         )  # fmt: skip
         if (rows := _rows(dataset)) < MIN_TEXTS:
             shutil.rmtree(self.folder / "data")
-            few = f"{self.texts[0]}: {rows} texts are too few to learn from; give {MIN_TEXTS} or more"
+            few = f"{self._files()[0]}: {rows} texts are too few to learn from; give {MIN_TEXTS} or more"
             raise LimelightError(few, code="too-few-rows")
         with atomic_file(self.folder / TEXTS) as file:
             file.write(json.dumps(self._text_digests()).encode())
         return dataset
 
+    def _files(self) -> list[str]:
+        """The files of texts, and that of translations."""
+        return [*self.texts, *([self.pairs] if self.pairs else [])]
+
     def _text_digests(self) -> list[str]:
         """The SHA-256 of each file of texts."""
         found = []
-        for path in map(Path, [*self.texts, *([self.pairs] if self.pairs else [])]):
+        for path in map(Path, self._files()):
             with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
@@ -253,6 +256,8 @@ class PretrainJob(Job):
 
     def _column(self) -> str:
         """The column of the texts in every table."""
+        if not self.texts:
+            return "text"
         return choose_columns(Path(self.texts[0]), self.text, need_label=False).text
 
     def _taught(self) -> list[Path]:
@@ -266,15 +271,12 @@ class PretrainJob(Job):
         paths = [self.folder / name for name in PAIRS]
         if not all(path.is_file() for path in paths):
             english, other = SIDES
-            choose_columns(Path(self.pairs), english, text2=other, need_label=False)
+            columns = choose_columns(Path(self.pairs), english, text2=other, need_label=False)
+            source, column = TableSource([Path(self.pairs)], columns, self.on_bad), self._column()
             with atomic_file(paths[0]) as first, atomic_file(paths[1]) as second:
-                for row in read_values(Path(self.pairs), SIDES):
-                    if isinstance(row, BadRowError):
-                        raise row
-                    sides = [" ".join(str(value or "").split()) for value in row]
-                    for side, file in zip(sides, (first, second), strict=True):
-                        if all(sides):
-                            file.write(json.dumps({self._column(): side}).encode() + b"\n")
+                for row in source.rows():
+                    for side, file in ((row.text, first), (row.text2, second)):
+                        file.write(json.dumps({column: side}).encode() + b"\n")
         return paths
 
     def _pair_rows(self) -> int:
@@ -296,7 +298,7 @@ class PretrainJob(Job):
         pairs = self._pair_rows()
         taught = _rows(dataset) - pairs
         if teacher.is_vectors_file(self.teacher):
-            found = teacher.open_vectors(self.teacher, taught)
+            found = teacher.open_vectors(self.teacher, taught, pairs)
         else:
             found = teacher.open_shards(self.folder)
         return found.select(np.r_[:taught, taught - pairs : taught]) if pairs else found
@@ -343,7 +345,7 @@ class PretrainJob(Job):
         words = dataset.tokenizer.vocabulary[len(SPECIAL) : objective.known]
         weights = {name: x.detach().float().cpu().numpy() for name, x in network.state_dict().items()}
         texts = {
-            "files": sorted({os.path.basename(path) for path in self.texts}),
+            "files": sorted({os.path.basename(path) for path in self._files()}),
             "rows": sum(dataset.facts["rows"].values()),
             "words": sum(dataset.facts["words"].values()),
         }

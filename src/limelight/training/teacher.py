@@ -80,8 +80,8 @@ class Vectors:
 # ---------------------------------------------------------------- vectors computed beforehand
 
 
-def open_vectors(path: str | Path, texts: int) -> Vectors:
-    """Open a .npy file with one row per text, and check it."""
+def open_vectors(path: str | Path, texts: int, pairs: int = 0) -> Vectors:
+    """Open a .npy file with one row per text, the last `pairs` of them of translations, and check it."""
     with tidy_os_errors(f"cannot read {path}"):
         try:
             values = npy.open_memmap(path, mode="r")
@@ -94,7 +94,8 @@ def open_vectors(path: str | Path, texts: int) -> Vectors:
         raise LimelightError(f"{wrong}; it must hold a vector of floats per text", code="vectors-shape")
     if len(values) != texts:
         wrong = f"{path} has {len(values):,} rows and there are {texts:,} texts"
-        todo = "it must have one for each text, in their order (blank lines are skipped)"
+        last = f", the last {pairs:,} for the English texts of the translations" if pairs else ""
+        todo = f"it must have one for each text, in their order{last} (blank lines are skipped)"
         raise LimelightError(f"{wrong}; {todo}", code="vectors-rows")
     _check_values(values, str(path))
     return Vectors([values])
