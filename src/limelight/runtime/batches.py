@@ -12,14 +12,11 @@ import numpy as np
 from ..errors import LimelightError, warn
 from ..text.batches import truncate
 from ..text.spelling import spell
-from ..text.tokenizer import PAD, UNKNOWN, Tokenizer
+from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
+from ..text.vectors import LANGUAGES
 
-JUDGED_WORDS = {
-    4: 0.4,
-    8: 0.6,
-    50: 0.7,
-}  # a language is judged by so many words: how many of them must be known
-JUDGED_TEXTS = 200
+JUDGED_WORDS, JUDGED_TEXTS = 5, 200  # a language is judged by no fewer words, and by about so many texts
+FEWEST_KNOWN, FREQUENT, FEWEST_FREQUENT = 0.7, 500, 0.15  # shares of words, and of the first ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +166,8 @@ def encode_spelled(
 def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np.ndarray) -> None:
     """Say so if most texts seem to be in a language that the model does not know.
 
-    `known` says of each word whether it is in the vocabulary; if many are not, those with letters are counted
-    in some of the texts. Of English tweets, the hardest kind, eight in ten are known; of French, the nearest
-    language, six.
+    Then few words are known, and hardly any is one of the frequent ones, such as articles. Words without
+    letters do not count. `known` says of each word whether it is in the vocabulary.
 
     >>> import warnings
     >>> tokenizer, texts = Tokenizer.from_words(["soup"]), ["Wir lesen heute leider nichts, und morgen nie."]
@@ -181,15 +177,20 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
     >>> [str(each.message)[:33] for each in found]
     ['only 0% of the words are known: a']
     """
-    if len(known) < min(JUDGED_WORDS) or known.mean() >= max(JUDGED_WORDS.values()):
+    if len(known) < JUDGED_WORDS or known.mean() > (1 + FEWEST_KNOWN) / 2:  # full stops are among them
         return
     some = texts[:: -(-len(texts) // JUDGED_TEXTS)]
     words = [word for text in some for word in tokenizer.words(text) if any(map(str.isalpha, word))]
-    share = sum(word in tokenizer.ids for word in words) / max(len(words), 1)
-    if any(len(words) >= count and share < fewest for count, fewest in JUDGED_WORDS.items()):
-        wrong = f"only {share:.0%} of the words are known: are the texts in a language that it cannot read?"
-        todo = "'reader-multilingual' reads German, French, Spanish, Dutch and Czech"
-        warn(f"{wrong} {todo}; limelight pretrain --pairs makes readers of others")
+    found = [tokenizer.ids[word] for word in words if word in tokenizer.ids]
+    frequent = sum(number < len(SPECIAL) + FREQUENT for number in found)
+    if (
+        len(words) >= JUDGED_WORDS
+        and len(found) < FEWEST_KNOWN * len(words)
+        and frequent < FEWEST_FREQUENT * len(words)
+    ):
+        wrong = f"only {len(found) / len(words):.0%} of the words are known"
+        todo = f"are the texts in a language that it cannot read? 'reader-multilingual' reads {LANGUAGES}"
+        warn(f"{wrong}: {todo}; limelight pretrain --pairs makes readers of others")
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

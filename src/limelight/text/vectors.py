@@ -25,6 +25,7 @@ from .vector_files import VectorFile
 
 BLOCK = 1 << 20  # words of a corpus looked at together
 ENGLISH_READERS = ("reader", "reader-fast")  # those that come along
+LANGUAGES = "German, French, Spanish, Dutch and Czech"  # of reader-multilingual, beside English
 LOW_COVERAGE = 0.7  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
@@ -240,12 +241,9 @@ def vector_facts(found: Vectors, source: str, train: Split) -> dict[str, Any]:
     coverage = found.coverage(train)
     if coverage < LOW_COVERAGE:
         known = f"{source} has only {coverage:.0%} of the words in the training texts"
-        others = "start from 'reader-multilingual' for German, French, Spanish, Dutch and Czech"
-        todo = (
-            others
-            if source in ENGLISH_READERS
-            else "check its language, and whether its words are in lower case"
-        )
+        todo = "check its language, and whether its words are in lower case"
+        if source in ENGLISH_READERS:
+            todo = f"start from 'reader-multilingual' for {LANGUAGES}"
         warn(f"{known}; {todo}")
     return {
         "source": source,
