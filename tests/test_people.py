@@ -71,29 +71,37 @@ def test_two_of_three_people_mark_a_word_and_of_a_neutral_pair_only_the_hypothes
     np.testing.assert_array_equal(words, np.eye(4)[2:])
 
 
-def test_ists_prints_a_row_for_each_score(people, monkeypatch, capsys, tmp_path):
-    def row(first: str, second: str, places: list[int]) -> dict[str, object]:
-        aligned = [{"first": [k], "second": [k], "type": "EQUI"} for k in places]
-        none = {"first": [0], "second": [0], "type": "NOALI"}
-        sides = {"first": first.split(), "second": second.split()}
-        return {"source": "images", **sides, "alignments": [*aligned, none]}
+def aligned_row(first: str, second: str, places: list[int]) -> dict[str, object]:
+    aligned = [{"first": [k], "second": [k], "type": "EQUI"} for k in places]
+    none = {"first": [0], "second": [0], "type": "NOALI"}
+    sides = {"first": first.split(), "second": second.split()}
+    return {"source": "images", **sides, "alignments": [*aligned, none]}
 
+
+def test_ists_prints_a_row_for_each_score(people, monkeypatch, capsys, tmp_path):
     rows = [
-        row("A lamb sleeps", "The sheep sleeps", [1, 2]),
-        row("A dog", "Some cats", []),
-        row("a", "a", [0]),
+        aligned_row("Dogs bark", "Dogs sleep", [0]),
+        aligned_row("A dog", "Some cats", []),
+        aligned_row("a", "a", [0]),
     ]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows[:1] * 4 + rows), tmp_path / "ists.parquet")
     monkeypatch.setattr(sys, "argv", ["people.py", "ists", str(tmp_path / "ists.parquet")])
+    monkeypatch.setattr(people, "lines_that_agree", lambda rows: (2 / 3, len(rows)))
     people.main()
     lines = capsys.readouterr().out.splitlines()
     assert "all (5)" in lines[0]
     figures = {line.split(" | ")[0]: line.split(" | ")[3] for line in lines[2:-1]}
     assert figures == {
-        "| chance": "0.222", "| the same word": "0.611", "| reader: `matrix`": "1.000",
-        "| reader: `together`": "0.833",
+        "| chance": "0.250", "| the same word": "1.000", "| reader: `matrix`": "1.000",
+        "| reader: `together`": "1.000",
     }  # fmt: skip
-    assert lines[-1] == "a picture has 3.0 lines; 66.7% of them join words that people aligned"
+    assert lines[-1] == "a picture has 5.0 lines; 66.7% of them join words that people aligned"
+
+
+def test_lines_of_a_picture_that_join_words_people_aligned(people):
+    twice = [aligned_row("Dogs bark", "Dogs bark", places) for places in ([0, 1], [0])]
+    assert people.lines_that_agree(twice[:1]) == (1.0, 2.0)
+    assert people.lines_that_agree(twice) == (0.75, 2.0)
 
 
 def test_movies_and_three_print_a_row_for_each_method(people, monkeypatch, capsys, tmp_path):

@@ -7,6 +7,9 @@ import difflib
 from ..errors import LimelightError
 from .recipe import Recipe
 
+ENGLISH_READERS = ("reader", "reader-fast")  # those that come along
+LANGUAGES = "German, French, Spanish, Dutch and Czech"  # of reader-multilingual, beside English
+
 # Section 4.1 and 4.2. Where the paper is silent (case, number of epochs) the defaults of `Recipe` apply; case
 # is kept, as word2vec keeps it.
 _PAPER = Recipe().override(

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..config.presets import ENGLISH_READERS, LANGUAGES
 from ..config.recipe import TextRecipe
 from ..errors import bad_value, check_choice, warn
 from .dataset import Split
@@ -24,8 +25,6 @@ from .tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from .vector_files import VectorFile
 
 BLOCK = 1 << 20  # words of a corpus looked at together
-ENGLISH_READERS = ("reader", "reader-fast")  # those that come along
-LANGUAGES = "German, French, Spanish, Dutch and Czech"  # of reader-multilingual, beside English
 LOW_COVERAGE = 0.7  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
