@@ -390,9 +390,6 @@ def run(arguments: argparse.Namespace) -> None:
             facts["texts"] = {"files": arguments.about, "rows": len(data.train)}
             figures["stored"] = texts.measure(network, teacher)
             facts |= {"seconds": round(seconds), "pretraining": recipe.to_dict()}
-            if arguments.start:
-                old = Reader.load(arguments.start).facts
-                facts["before"] = {name: old.get(name) for name in ("seconds", "pretraining", "before")}
             model = objective.recipe.model
             reader = Reader.from_parts(words=words[len(SPECIAL) :], weights=weights, model=model, facts=facts)
             reader.save(out / name, overwrite=True)

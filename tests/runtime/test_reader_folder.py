@@ -150,7 +150,7 @@ def test_the_graph_gives_the_same_vectors(tmp_path: Path, network: str, texts: l
         ("cold soup train " * 20, False),
         ("Wir lesen nichts. " * 20, True),
         ("Wir lesen heute leider nichts und morgen nie.", True),  # one sentence is enough
-        ("Wir lesen heute nichts.", False),  # four words are not
+        ("Wir lesen heute leider nichts.", False),  # five words are not
         ("cold und morgen nie und nichts mehr", True),  # one in seven is frequent
         ("cold und morgen nie und nichts", False),  # one in six
         ("cold soup train cold soup und morgen nie.", False),

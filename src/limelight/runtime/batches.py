@@ -15,7 +15,7 @@ from ..text.batches import truncate
 from ..text.spelling import spell
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 
-JUDGED_WORDS, JUDGED_TEXTS = 5, 200  # a language is judged by no fewer words, and by about so many texts
+JUDGED_WORDS, JUDGED_TEXTS = 6, 200  # a language is judged by no fewer words, and by about so many texts
 FEWEST_KNOWN, FREQUENT, FEWEST_FREQUENT = 0.7, 500, 0.15  # shares of words, and of the first ones
 
 
