@@ -40,10 +40,6 @@ class Hit:
         pairs = self.comparison.top_pairs(count) if self.comparison else []
         return [(word, other, self.meaning_weight * share) for word, other, share in pairs]
 
-    def other_pairs(self, count: int = 5) -> float:
-        """What all pairs but the `top_pairs` add: together they are `meaning`."""
-        return self.meaning - sum(share for _, _, share in self.top_pairs(count))
-
     def top_matches(self, count: int = 5) -> list[tuple[str, float]]:
         """The words that match and add most to the score, the largest first."""
         return sorted(self.matches, key=lambda match: -match[1])[:count]
@@ -56,5 +52,6 @@ class Hit:
         found = {name: getattr(self, name) for name in _FACTS}
         found |= {"meaning": self.meaning, "matches": [list(each) for each in self.matches]}
         if self.comparison:
-            found |= {"words": self.top_pairs(pairs), "other_words": self.other_pairs(pairs)}
+            words = self.top_pairs(pairs)
+            found |= {"words": words, "other_words": self.meaning - sum(share for _, _, share in words)}
         return found
