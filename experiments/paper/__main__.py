@@ -39,6 +39,8 @@ EXPERIMENTS = {
     "table3": ("with and without the penalty", "--data yelp=DIR --data age=DIR "),
     "table4": ("pruning: sizes and, with --data, accuracy", "--data yelp=DIR "),
     "figure-rows": ("test accuracy by epoch, for r from 1 to 30", "--data age=DIR --data snli=DIR "),
+    "claims": ("the paper's claims, with three recipes each", "--data yelp=DIR --data age=DIR "),
+    "ingredients": ("which part of the author's recipe does what", "--data yelp=DIR "),
     "figure-heatmaps": ("heat maps with and without penalty, most confident texts", "--data yelp=DIR "),
 }
 

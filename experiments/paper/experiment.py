@@ -122,7 +122,7 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     started = time.monotonic()
     fitted = fit(
         dataset, full_recipe(run, dataset), folder, device=plan.device, resume=folder.is_dir(),
-        show=plan.show, callbacks=[_tester(dataset)] if run.curve else None,
+        show=plan.show, callbacks=[_watcher(dataset, run.curve)],
     )  # fmt: skip
     seconds = before + time.monotonic() - started
     if fitted.interrupted:
@@ -138,15 +138,21 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     return result
 
 
-def _tester(dataset: Dataset) -> Callback:
+def _watcher(dataset: Dataset, curve: bool) -> Callback:
+    """Notes after every epoch how sharp and how different the rows are; for a curve, the test accuracy."""
     from limelight.training import Callback
     from limelight.training.evaluate import evaluate
 
-    class Tester(Callback):
-        def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
-            record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).score
+    from .attention import describe_attention
 
-    return Tester()
+    class Watcher(Callback):
+        def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
+            if run.recipe.model.attention_rows and not dataset.pair:
+                record |= describe_attention(run.network, dataset.splits["dev"])
+            if curve:
+                record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).score
+
+    return Watcher()
 
 
 def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:
@@ -157,7 +163,7 @@ def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:
     return {
         **describe_run(run, dataset),
         "accuracy": {split: each.to_dict()["accuracy"] for split, each in found.items()},
-        "by_length": by_length(fitted.network, dataset.splits["test"]),
+        **_test_rows(fitted.network, dataset.splits["test"]),
         "best_epoch": fitted.state.best_epoch + 1,
         "steps": fitted.state.number,
         "history": fitted.history,
@@ -182,16 +188,16 @@ def _save_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
     write_json(folder / "readings.json", collect_readings(fitted.network, dataset, task))
 
 
-def by_length(network: Network, split: Split) -> list[dict[str, Any]]:
-    """Range of words and accuracy of each quarter of the rows, the shortest first."""
+def _test_rows(network: Network, split: Split) -> dict[str, Any]:
+    """Which rows are right, as bits, so that two models can be compared row by row; and by length."""
     from limelight.training.evaluate import logits
 
     right = logits(network, split).argmax(axis=1) == np.asarray(split.labels)
-    return quarters(row_lengths(split), right)
+    return {"right": np.packbits(right).tobytes().hex(), "by_length": quarters(row_lengths(split), right)}
 
 
 def quarters(lengths: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """The same from lengths and correctness.
+    """Range of words and accuracy of each quarter of the rows, the shortest first.
 
     >>> quarters(np.array([1, 9, 2, 3]), np.array([True, False, True, True]))[-1]
     {'words': [9, 9], 'rows': 1, 'accuracy': 0.0}

@@ -32,7 +32,11 @@ def runs(plan: Plan) -> list[ExperimentRun]:
     """Ten models on each data set, with each seed, tested after every epoch."""
     plan.require_tasks("figure-rows", TASKS)
     plan.forbid_options("figure-rows", "embedding", "rows")
-    return plan.runs([f"r{r}" for r in ROWS], curve=True)
+    return plan.runs([_model(r) for r in ROWS], curve=True)
+
+
+def _model(r: int) -> str:
+    return f"r{r}+all-epochs"
 
 
 def curve(results: ResultsByRun, data: Data, r: int) -> list[float]:
@@ -40,7 +44,7 @@ def curve(results: ResultsByRun, data: Data, r: int) -> list[float]:
     found = [
         [record["test_accuracy"] for record in result["history"]]
         for result in results.values()
-        if (result["data"]["name"], result["model"]) == (data.name, f"r{r}")
+        if (result["data"]["name"], result["model"]) == (data.name, _model(r))
     ]
     shortest = min(map(len, found), default=0)
     return (
@@ -51,7 +55,7 @@ def curve(results: ResultsByRun, data: Data, r: int) -> list[float]:
 def write(plan: Plan, results: ResultsByRun) -> None:
     """Write figure-rows.md and .json, and draw a chart for each data set."""
     curves = {data.name: {r: c for r in ROWS if (c := curve(results, data, r))} for data in plan.data}
-    cells = {data.name: {r: figures(results, data, f"r{r}") for r in ROWS} for data in plan.data}
+    cells = {data.name: {r: figures(results, data, _model(r)) for r in ROWS} for data in plan.data}
     rows = [[str(r), *(percent(cells[data.name][r]) for data in plan.data)] for r in ROWS]
     body = markdown.table(["r", *(data.name for data in plan.data)], rows)
     lines = ["The paper shows curves without numbers: 1 row is worse, 10 to 30 rows are alike."]

@@ -17,7 +17,7 @@ from limelight.storage.files import atomic_file
 from limelight.text.dataset import Dataset
 from limelight.training.train_job import recipe_for
 
-from .plan import Data, ExperimentRun
+from .plan import Data, ExperimentRun, Plan
 
 RunResult = dict[str, Any]
 ResultsByRun = Mapping[str, RunResult]  # by the run's name
@@ -119,3 +119,13 @@ def collect_results(
             if result := read_result(out, run, opened[run.data.name]):
                 found[run.name] = result
     return found
+
+
+def recorded(plan: Plan, results: ResultsByRun) -> tuple[tuple[Data, ...], ResultsByRun]:
+    """The plan's data and these results; without --data, all results in the folder, as they are."""
+    if plan.data:
+        return plan.data, results
+    files = sorted(plan.out.glob("*/result.json"))
+    found = {path.parent.name: json.loads(path.read_text()) for path in files}
+    names = {r["data"]["name"]: r["data"]["task"] for r in found.values()}
+    return tuple(Data(name, task, plan.out) for name, task in names.items()), found
