@@ -428,7 +428,7 @@ def test_info_of_every_preset(name, call):
     ("argv", "line"),
     [
         (("best-pair",), "preset best-pair for pairs, 3 classes"),
-        (("snli-author",), "preset snli-author for pairs, 3 classes"),
+        (("snli",), "preset snli for pairs, 3 classes"),
         (("small", "--pairs"), "preset small for pairs, 3 classes"),
         (("small", "--pairs", "--classes", "2"), "preset small for pairs, 2 classes"),
         (("best-single",), "preset best-single for texts, 5 classes"),

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from experiments.paper import (
+    claims,
     experiment,
     figure_heatmaps,
     figure_rows,
+    ingredients,
     results,
     table1,
     table2,
@@ -24,6 +26,7 @@ from experiments.paper.plan import Data, Plan
 
 from experiments_small import plan, run, save_reviews
 from limelight.config.migrations import RENAMED
+from limelight.config.presets import preset
 from limelight.storage.locks import locked
 from limelight.training.step import Stepper
 from refusing import refuses
@@ -48,26 +51,24 @@ def test_table_1_has_the_papers_settings():
         assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (100, 300, 350, 30)
         assert (model.head, model.dropout) == ("full", 0.5)
         assert (training.optimizer, training.learning_rate, training.weight_decay) == ("sgd", 0.06, 1e-4)
-        assert (training.penalty, training.penalty_scale) == (1.0, "paper")
+        assert (training.penalty, training.penalty_scale, model.author_code) == (1.0, "author", True)
+        assert (training.clip_norm, training.clip_gates) == (0.0, 0.5)
         assert training.batch_size == (32 if "yelp" in name else 16)
         assert training.seed == (7 if name.endswith("seed7") else 0)
-    found = {
-        name: ((r.model.encoder, r.model.pooling), r.model.head_hidden, r.training.clip_norm)
-        for name, r in recipes.items()
-    }
+    found = {name: ((r.model.encoder, r.model.pooling), r.model.head_hidden) for name, r in recipes.items()}
     assert {name: each for name, each in found.items() if name.endswith("seed0")} == {
-        "yelp-max-seed0": (("bilstm", "max"), 3000, 0.5),
-        "yelp-cnn-seed0": (("cnn", "max"), 3000, 0.0),
-        "yelp-self-attention-seed0": (("bilstm", "self-attention"), 3000, 0.5),
-        "age-max-seed0": (("bilstm", "max"), 3000, 0.5),
-        "age-cnn-seed0": (("cnn", "max"), 3000, 0.0),
-        "age-self-attention-seed0": (("bilstm", "self-attention"), 2000, 0.5),
+        "yelp-max-seed0": (("bilstm", "max"), 3000),
+        "yelp-cnn-seed0": (("cnn", "max"), 3000),
+        "yelp-self-attention-seed0": (("bilstm", "self-attention"), 3000),
+        "age-max-seed0": (("bilstm", "max"), 3000),
+        "age-cnn-seed0": (("cnn", "max"), 3000),
+        "age-self-attention-seed0": (("bilstm", "self-attention"), 2000),
     }
 
 
 def test_table_2_has_the_papers_settings():
     recipes = named(table2, SNLI)
-    assert list(recipes) == ["snli-self-attention-seed0", "snli-author-seed0"]
+    assert list(recipes) == ["snli-self-attention-seed0", "snli-literal-seed0"]
     for recipe in recipes.values():
         model, training = recipe.model, recipe.training
         assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (300, 300, 150, 30)
@@ -79,7 +80,45 @@ def test_table_2_has_the_papers_settings():
             0,
         )
     told = [(r.training.penalty, r.training.penalty_scale, r.model.dropout) for r in recipes.values()]
-    assert told == [(0.3, "paper", 0.0), (0.1, "author", 0.5)]
+    assert told == [(0.3, "author", 0.0), (0.3, "paper", 0.0)]
+
+
+def test_claims_are_of_the_same_models_with_three_recipes():
+    recipes = named(claims, YELP, SNLI)
+    assert [name for name in recipes if name.endswith("+literal-seed0")] == [
+        f"{data}-{model}+literal-seed0"
+        for data, models in {
+            "yelp": ("self-attention", "max", "cnn", "no-penalty", "r1", "pruned"),
+            "snli": ("self-attention", "no-penalty", "r1", "pruned"),
+        }.items()
+        for model in models
+    ]
+    literal = recipes["yelp-max+literal-seed0"]
+    assert literal == preset("yelp-literal").override(embedding="max", seed=0)
+    assert literal.training.clip_norm == 0.5
+    adamw = recipes["yelp-self-attention+adamw-seed0"]
+    assert (adamw.training.optimizer, adamw.training.clip_gates, adamw.model.author_code) == (
+        "adamw",
+        0.5,
+        True,
+    )
+
+
+def test_each_ingredient_is_taken_away_alone():
+    recipes = named(ingredients, YELP)
+    full = recipes["yelp-self-attention-seed0"].values()
+    changed = {
+        name.removesuffix("-seed0"): {key for key, value in recipe.values().items() if value != full[key]}
+        for name, recipe in recipes.items()
+    }
+    assert changed == {
+        "yelp-self-attention": set(),
+        "yelp-norm-clipped": {"clip_norm", "clip_gates"},
+        "yelp-plain-start": {"author_code"},
+        "yelp-unscaled-penalty": {"penalty_scale"},
+        "yelp-adagrad": {"optimizer", "learning_rate"},
+        "yelp-literal": {"clip_norm", "clip_gates", "author_code", "penalty_scale"},
+    }
 
 
 def test_table_3_differs_in_the_penalty_alone():

@@ -30,7 +30,7 @@ def test_the_chart_of_rows_has_a_line_for_each_r(tmp_path):
     histories = [[{"test_accuracy": 0.4}, {"test_accuracy": last}] for last in (0.5, 0.6)]
     found = results(
         *(
-            result("blogs", "age", f"r{r}", seed, 0.5, history=history)
+            result("blogs", "age", f"r{r}+all-epochs", seed, 0.5, history=history)
             for r in figure_rows.ROWS
             for seed, history in enumerate(histories)
         )
