@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,8 +56,58 @@ def visible(html: str) -> str:
     return " ".join(unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
 
 
+def effects_by_hand(model: Model) -> list[dict[str, float]]:
+    """Of every text, the effect of each aspect mentioned: less what as many average words add."""
+    readings = list(model.read_many(TEXTS))
+    shares = sum(each.aspect_sum.answer - each.aspect_sum.bias for each in readings)
+    average = shares / sum(len(each.words) for each in readings)
+    found = []
+    for reading in readings:
+        said = [clause.span for share in reading.aspects for clause in share.clauses]
+        inside = {
+            span: sum(span[0] <= start and end <= span[1] for start, end in reading.offsets) for span in said
+        }
+        found.append(
+            {
+                share.name: share.effect
+                - average * sum(inside[each.span] / said.count(each.span) for each in share.clauses)
+                for share in reading.aspects
+                if share.mentioned
+            }
+        )
+    return found
+
+
+def test_effects_are_against_the_average_review():
+    """Where the model's zero is does not matter: a constant in every word's share changes no effect."""
+    model = model_of()
+    before, moved = (AspectTexts(model, TEXTS) for _ in range(2))
+    for reading in model.read_many(TEXTS):
+        before.add(reading)
+        found = reading.aspect_sum
+        shares = [
+            replace(
+                share, effect=share.effect + 0.7 * share.words,
+                clauses=tuple(each._replace(effect=each.effect + 0.7 * each.words) for each in share.clauses),
+            )
+            for share in found.aspects
+        ]  # fmt: skip
+        bias = found.bias - 0.7 * len(reading.words)
+        other = SimpleNamespace(
+            aspect_sum=replace(found, bias=bias, aspects=tuple(shares)),
+            words=reading.words,
+            label=reading.label,
+        )
+        moved.add(other)
+    for one, other in zip(before.measure().aspects, moved.measure().aspects, strict=True):
+        assert one.name == other.name
+        assert one.effect == pytest.approx(other.effect, abs=1e-9)
+        assert [each.clause for each in one.best] == [each.clause for each in other.best]
+
+
 def test_the_figures_by_hand():
     model = model_of()
+    effects = effects_by_hand(model)
     lifts = measure_lifts(model, TEXTS, dates=DATES, groups=GROUPS, by="hotel")
     shares = [{each.name: each for each in reading.aspects} for reading in model.read_many(TEXTS)]
     assert lifts.silent == sum(not any(each.mentioned for each in one.values()) for one in shares)
@@ -65,23 +117,21 @@ def test_the_figures_by_hand():
         own = [one[each.name] for one in shares if one[each.name].mentioned]
         assert (each.texts, each.share) == (len(own), len(own) / len(TEXTS))
         if own:
-            assert each.effect[1:] == pytest.approx(mean_of(np.array([one.effect for one in own]))[1:])
+            by_hand = np.array([one[each.name] for one in effects if each.name in one])
+            assert each.effect[1:] == pytest.approx(mean_of(by_hand)[1:])
             assert each.stars.mean == pytest.approx(np.mean([one.estimated for one in own]))
             assert sum(period.n for period in each.periods) == len(own)
     assert lifts.periods.labels == ("2012-01", "2012-02", "2012-03", "2012-04")
     (even,) = (each for each in lifts.aspects if each.name == "even")
-    march = [one["even"].effect for one, day in zip(shares, DATES, strict=True) if day.startswith("2012-03")]
-    assert even.periods[2].mean == pytest.approx(np.mean([effect for effect in march if effect]))
+    march = [one for one, day in zip(effects, DATES, strict=True) if day.startswith("2012-03")]
+    assert even.periods[2].mean == pytest.approx(np.mean([one["even"] for one in march if "even" in one]))
 
 
 def test_differences_between_groups_by_hand():
     model = model_of()
     groups = measure_lifts(model, TEXTS, groups=GROUPS, by="hotel").groups
     assert (groups.names, groups.counts, groups.missing) == (("<b>A</b>", "B", "C"), (30, 30, 30), 30)
-    effects = [
-        {one.name: one.effect for one in reading.aspects if one.mentioned}
-        for reading in model.read_many(TEXTS)
-    ]
+    effects = effects_by_hand(model)
     for each in groups.lifts:
         mentions = [(e[each.aspect], g) for e, g in zip(effects, GROUPS, strict=True) if each.aspect in e]
         own, rest = ([e for e, g in mentions if (g == each.group) == same] for same in (True, False))
@@ -124,7 +174,7 @@ def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] 
     )
     found.effect, found.mentioned = effects, ~np.isnan(effects)
     found.clause_effect, found.stars = np.nan_to_num(effects), np.nan_to_num(effects)
-    found.spans[:] = 0, 8
+    found.spans[:], found.answers = (0, 8), np.nan_to_num(effects[:, 0])
     return found.measure()
 
 

@@ -1,7 +1,10 @@
 """What lifts and what lowers the answers for many texts: the effects of a model's aspects, with intervals.
 
-An aspect's effect in a text is its part of the sum over words that the answer is (reading/aspect_sum.py).
-Here are its mean over the texts that mention it, by period and by group, and the clauses that did most.
+An answer is what the model says without a word plus a share of every word; an aspect's part of it is the sum
+over its words (reading/aspect_sum.py). What a model says without a word is its own affair: another preset or
+seed puts that elsewhere, and all shares with it. So an effect here is measured against the average review:
+the sum less what as many average words of these texts add. Over all words of all texts that is 0. Here are
+its means over the texts that mention an aspect, by period and by group, and the clauses that did most.
 """
 
 from __future__ import annotations
@@ -173,7 +176,9 @@ class AspectTexts:
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
         self.effect, self.stars, self.clause_effect = (np.full(shape, np.nan) for _ in range(3))
-        self.spans = np.zeros((*shape, 2), np.int64)
+        self.words, self.clause_words = np.zeros((2, *shape))
+        self.answers, self.spans = np.zeros(len(texts)), np.zeros((*shape, 2), np.int64)
+        self.total = np.zeros(2)  # shares of all words of all texts, and their number
         self.classes: list[str] = []
 
     def read(self, progress: bool = False) -> Lifts:
@@ -186,14 +191,28 @@ class AspectTexts:
         """The next text."""
         k, self.count = self.count, self.count + 1
         self.classes.append(str(reading.label) if self.unit == "probability" else "")
-        for a, share in enumerate(reading.aspects):
+        found = reading.aspect_sum
+        self.answers[k] = found.answer
+        self.total += found.answer - found.bias, len(reading.words)
+        for a, share in enumerate(found.aspects):
             if share.span is not None:
                 self.mentioned[k, a], self.spans[k, a] = True, share.span
-                self.effect[k, a], self.clause_effect[k, a] = share.effect, share.clause_effect
+                self.effect[k, a], self.words[k, a] = share.effect, share.words
+                self.clause_effect[k, a], self.clause_words[k, a] = (
+                    share.strongest.effect,
+                    share.strongest.words,
+                )
                 self.stars[k, a] = np.nan if share.estimated is None else share.estimated
 
+    def _centre(self) -> None:
+        """Effects less what as many average words add."""
+        average = self.total[0] / max(self.total[1], 1)
+        self.effect -= average * self.words
+        self.clause_effect -= average * self.clause_words
+
     def measure(self) -> Lifts:
-        """The figures of all texts."""
+        """The figures of all texts, once."""
+        self._centre()
         periods = None if self.dates is None else count_periods(self.dates)
         found = _marked([self._lift(a, periods) for a in range(len(self.names))])
         found.sort(key=lambda each: -np.inf if each.effect.mean is None else each.effect.mean, reverse=True)
@@ -224,8 +243,12 @@ class AspectTexts:
         return np.array([0 if day is None else day.toordinal() for day in self.dates.days], float)
 
     def _quotes(self, a: int, here: np.ndarray, sign: int, most: int) -> Iterator[Quote]:
-        """The clauses of these texts that lift most, or lower most, no two alike; one of a text."""
+        """The clauses that lift most, or lower most, no two alike; one of a text.
+
+        From texts whose answer is on the same side of the mean: there a clause is seldom meant otherwise.
+        """
         seen: set[str] = set()
+        here = here[sign * (self.answers[here] - self.answers.mean()) > 0]
         for k in here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]:
             effect = float(self.clause_effect[k, a])
             if len(seen) == most or effect * sign <= 0:

@@ -32,6 +32,7 @@ class AspectClause(NamedTuple):
 
     span: tuple[int, int]  # where it is in the text
     effect: float  # what its words add to the answer as part of this aspect
+    words: float = 0.0  # how many they are; those of a clause with k aspects count 1/k for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +49,22 @@ class AspectShare:
     clauses: tuple[AspectClause, ...] = ()  # all that mention it, in the order of the text
 
     @property
-    def clause_effect(self) -> float:
-        """The effect of `clause` alone."""
-        return next((each.effect for each in self.clauses if each.span == self.span), 0.0)
+    def words(self) -> float:
+        """How many words belong to it."""
+        return sum(each.words for each in self.clauses)
+
+    @property
+    def strongest(self) -> AspectClause:
+        """`clause`, with its effect alone."""
+        none = AspectClause((0, 0), 0.0)
+        return next((each for each in self.clauses if each.span == self.span), none)
 
     def to_dict(self, words: bool = False) -> dict[str, Any]:
         """Plain values; all clauses and the weights of the words only with `words`."""
         names = ("name", "mentioned", "effect", "estimated", "clause", "span")
         found = {name: getattr(self, name) for name in names}
         if words:
-            found["clauses"] = [clause._asdict() for clause in self.clauses]
+            found["clauses"] = [{"span": each.span, "effect": each.effect} for each in self.clauses]
             found["weights"] = self.weights.tolist() if self.mentioned else None
         return found
 
@@ -152,8 +159,9 @@ def own_words(aspects: Aspects, text: str, offsets: np.ndarray) -> OwnWords:
 
 
 def _share_of(clause: Clause, share: np.ndarray, places: list[Place]) -> AspectClause:
-    span = places[clause.start][0], places[clause.end - 1][1]
-    return AspectClause(span, float(share[clause.start : clause.end].sum()))
+    span, words = (places[clause.start][0], places[clause.end - 1][1]), clause.end - clause.start
+    effect = float(share[clause.start : clause.end].sum())
+    return AspectClause(span, effect, words / len(clause.aspects))
 
 
 def estimate(answer: float, effect: float, values: Sequence[float]) -> float:

@@ -30,7 +30,7 @@ class ExploredAspects:
         self.sums[row] = found.bias, found.rest
         for k, share in enumerate(found.aspects):
             if share.span is not None:
-                self.effects[row, k], self.clause_effects[row, k] = share.effect, share.clause_effect
+                self.effects[row, k], self.clause_effects[row, k] = share.effect, share.strongest.effect
                 self.spans[row, k] = share.span
 
     def about(self) -> dict[str, Any]:
