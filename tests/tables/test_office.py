@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import json
 import sys
@@ -69,6 +70,7 @@ def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", May=rows)
     with open_table(path) as found:
         assert found.names == ["text", "day", "stars"]
+        found.hold()
         assert list(found.rows(found.names)) == [
             ["Good", "2026-05-01", 5],
             ["Bad", None, 1.5],
@@ -127,7 +129,6 @@ def test_the_cells_of_a_book_pass_through(tmp_path: Path) -> None:
         ([], "no-rows"),
         ([["text", "stars"]], "no-rows"),
         ([["text", "stars"], ["Good", 5, "more"]], "row-unusable"),
-        ([["text", "stars"], [7, 5]], "row-unusable"),
     ],
 )
 def test_a_book_that_cannot_be_used(rows: list[list[Any]], code: str, tmp_path: Path) -> None:
@@ -304,7 +305,7 @@ def test_an_array_that_would_not_fit_into_memory(tmp_path: Path, monkeypatch: py
 # ---------------------------------------------------------------- encodings
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-32", "utf-32-be"])
 def test_what_is_not_utf8_is_guessed_and_said(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(LINES.encode(encoding))
@@ -329,7 +330,11 @@ def test_every_text_format_takes_an_encoding(name: str, tmp_path: Path) -> None:
         (GERMAN.encode(), None),
         (GERMAN.encode("utf-8-sig"), None),
         (GERMAN.encode("latin-1"), "cp1252"),
-        (GERMAN.encode("utf-16-be"), None),  # without a mark
+        (GERMAN.encode("utf-16-be"), "utf-16-be"),  # without a mark
+        (GERMAN.encode("utf-16-le"), "utf-16-le"),
+        (GERMAN.encode("utf-32"), "utf-32"),
+        (GERMAN.encode("utf-32-be"), "utf-32-be"),
+        (codecs.BOM_UTF32_BE + GERMAN.encode("utf-32-be"), "utf-32"),
         (b"\xfe\xff" + GERMAN.encode("utf-16-be"), "utf-16"),
         (GERMAN.encode() + b" \xfc", None),  # UTF-8 with a damaged byte
         ("Суп был горячим.".encode("cp1251"), None),  # some other country's
