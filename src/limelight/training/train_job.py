@@ -388,9 +388,9 @@ class TrainJob(Job):
 
     def _rehearsed(self, start: Start | None) -> list[str]:
         """The rehearsal set of the model to go on with, as a table with the columns of the others, if any."""
-        if start is None or not start.labels:
-            return []
         model, path = self.input_path(self.recipe.text.start), Path(os.path.abspath(self.folder), REHEARSAL)
+        if start is None or not start.labels or not rehearsal_path(model).is_file():
+            return []
         first = self.input_path(self.tables["train"][0])
         columns, rated = self._train_columns(), list(self.aspect_labels.values())
         return [str(path)] if copy_rehearsal(model, start, path, columns, first, rated) else []
