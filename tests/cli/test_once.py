@@ -70,7 +70,9 @@ def test_a_command_reads_its_tables_once(argv, place, passes, model, call):
         assert call("train", "a.csv", *FLAGS, *aspects)[0] == 0
     if "c.csv" in rest and command == "train":
         write_csv(place / "c.csv", text=["Good room.", "Cold soup."], stars=[5, 1])
-    fast = {"train": [*FLAGS, "--out", "o"], "compare": ["--preset", "tiny", "--epochs", "1"]}.get(command, [])
+    fast = {"train": [*FLAGS, "--out", "o"], "compare": ["--preset", "tiny", "--epochs", "1"]}.get(
+        command, []
+    )
     passes.clear()
     code, _, err = call(command, *rest, *fast)
     assert code == 0, err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import datetime
 import gzip
 import json
 import lzma
@@ -11,6 +12,7 @@ import os
 import re
 import sys
 import tracemalloc
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +28,12 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
+from limelight.tables.cells import free_names
 from limelight.tables.columns import Columns, choose_columns
 from limelight.tables.formats import file_of
 from limelight.tables.rows import Row, TableRows, chunks
-from limelight.tables.table import column_names
-from limelight.text.coerce import as_classes
+from limelight.tables.table import column_names, open_table
+from limelight.text.coerce import as_classes, as_texts
 from limelight.text.encode import encode_texts
 from limelight.text.labels import LabelColumn
 from refusing import refuses
@@ -552,3 +555,167 @@ def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
         encode_texts(["a", "b"] * 2, [1, 10**400] * 2, recipe=TextRecipe())
     with refuses("label-type"):
         as_classes([1, 10**5000])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (
+            "a.csv",
+            'text,stars\n"two\nlines",5\n\n,1\n',
+            "row 4 (line 5)",
+        ),  # a spreadsheet shows the blank line
+        ("a.csv", "sep=;\ntext;stars\nGood;5\n;1\n", "row 3 (line 4)"),  # but not what is for itself
+        ("a.csv", "text,stars\nGood,5\n,1\n", "row 3"),
+        ("a.csv", 'text,stars\n"two\nlines",5\nGood\n', "row 3 (line 4)"),
+        ("a.jsonl", '{"text": "Good", "stars": 5}\n\n{"stars": 1}\n', "line 3"),
+        ("a.json", '[{"text": "Good", "stars": 5},\n\n{"stars": 1}]', "row 2"),
+        ("a.parquet", [{"text": "Good", "stars": 5}, {"text": None, "stars": 1}], "row 2"),
+    ],
+)
+def test_a_bad_row_is_named_as_people_find_it(tmp_path: Path, name: str, content: Any, place: str) -> None:
+    path = tmp_path / name
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        pq.write_table(pa.Table.from_pylist(content), path)
+    with refuses("row-unusable") as error:
+        list(TableRows(path, COLUMNS))
+    assert f"{name}, {place}: " in str(error.value)
+
+
+def test_of_many_skipped_rows_the_first_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Good"}\n' + '{"text": ""}\n' * 7)
+    with pytest.warns(UserWarning, match=r"skipped 7 of its 8 rows, .*: lines 2, 3, 4, 5, 6, \.\.\.$"):
+        list(TableRows(path, Columns("text"), on_bad="skip"))
+
+
+# ---------------------------------------------------------------- numbers among texts
+
+
+DAY = datetime.datetime(2026, 5, 1)
+NUMBERS: list[Any] = [3, 3.0, 2.5, 1e22, True, False]
+AS_TEXT = ["3", "3.0", "2.5", "1e+22", "true", "false"]
+
+
+@pytest.mark.filterwarnings("ignore:.*skipped")
+def test_a_number_in_a_column_of_texts_is_its_text(tmp_path: Path) -> None:
+    rows = [{"text": each} for each in [*NUMBERS, float("nan"), None]]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    for name in ("a.jsonl", "a.json"):
+        read = TableRows(tmp_path / name, Columns("text"), on_bad="skip")
+        assert [row.text for row in read] == AS_TEXT
+        assert read.skipped == 2  # NaN and null are no text
+    write_excel(tmp_path / "a.xlsx", {"May": [("text",), *((each,) for each in [3, 2.5, True, DAY])]})
+    texts = [row.text for row in TableRows(tmp_path / "a.xlsx", Columns("text"))]
+    assert texts == ["3", "2.5", "true", "2026-05-01"]
+    for column, expected in (
+        (pa.array([3, None]), "3"),
+        (pa.array([3.0, float("nan")]), "3.0"),
+        (pa.array([True, None]), "true"),
+        (pa.array([DAY.date(), None]), "2026-05-01"),
+        (pa.array([DAY.replace(hour=12), None]), "2026-05-01 12:00:00"),
+        (pa.array([3, None]).cast(pa.decimal128(30, 2)), "3.00"),
+    ):
+        pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
+        assert [row.text for row in TableRows(tmp_path / "a.parquet", Columns("text"), on_bad="skip")] == [
+            expected
+        ]
+
+
+def test_what_is_neither_text_nor_number_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": [b"Good"]}), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text('{"text": {"en": "Good"}}\n')
+    for name in ("a.parquet", "a.jsonl"):
+        with refuses("row-unusable"):
+            list(TableRows(tmp_path / name, Columns("text")))
+
+
+def test_a_number_among_the_texts_of_a_list_is_its_text() -> None:
+    assert as_texts(["Good soup", 3, True]) == ["Good soup", "3", "true"]
+    for wrong in ([3, 4], ["Good soup", None], ["Good soup", float("nan")], ["Good soup", ["x"]]):
+        with refuses("text-type"):  # a list without any text is another column
+            as_texts(wrong)
+
+
+# ---------------------------------------------------------------- many columns
+
+
+class Compared(str):
+    """A name that counts how often it is compared."""
+
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
+def test_ten_thousand_columns_take_as_many_comparisons(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"c{k}" for k in range(10_000)]
+    if name == "a.csv":
+        (tmp_path / name).write_text(",".join(names) + "\n" + ",".join(names) + "\n")
+    else:
+        write_excel(tmp_path / name, {"May": [tuple(names), tuple(names)]})
+    monkeypatch.setattr(Compared, "count", 0)
+    with open_table(tmp_path / name) as table:
+        table.hold()
+        assert list(table.rows([Compared(each) for each in names])) == [names]
+        assert Compared.count <= 2 * len(names)
+        assert table.columns().types == ["text"] * len(names)
+
+
+def test_ten_thousand_columns_of_one_name_take_as_many_new_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compared, "count", 0)
+    found = free_names([Compared("id")] * 10_000, [])
+    assert len(set(found)) == 10_000
+    assert Compared.count <= 60_000
+
+
+# ---------------------------------------------------------------- the column of texts, by what is in it
+
+
+LONG = "We had a lovely time, and the soup was warm."
+
+
+def test_texts_are_known_by_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Stars,Date,Hotel,Notes\n5,2026-05-01,Grand,{LONG!r}\n1,2026-05-02,Plaza,{LONG!r}\n")
+    path.write_text(path.read_text().replace("'", '"'))
+    with pytest.warns(UserWarning, match="taking 'Notes' for the text: its texts are the longest; --text"):
+        assert choose_columns(path) == Columns("Notes", "Stars")
+    with open_table(path) as table:
+        with pytest.warns(UserWarning, match="taking 'Notes'"):
+            chosen = choose_columns(table)
+        assert [row.text for row in TableRows(table, chosen)] == [LONG, LONG]  # the head is not lost
+
+
+@pytest.mark.parametrize("named", ["Review text", "review-text", " REVIEW_TEXT"])
+def test_spaces_and_hyphens_do_not_matter_in_usual_names(named: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Stars,Date,Hotel,{named}\n5,2026-05-01,Grand,Good\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert choose_columns(path) == Columns(named.strip(), "Stars")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"notes,more,stars\n{LONG[:30]},{LONG[:40]},5\n".replace(", ", " "),  # two are long
+        "notes,stars\nGood soup,5\n",  # none is
+        f"{LONG},5\n{LONG},1\n{LONG},5\n".replace(", ", " "),  # without a header
+        f"good soup,5\n{LONG},1\n{LONG},5\n".replace(", ", " "),
+        f"notes,notes,stars\n{LONG},a,5\n".replace(", ", " "),
+    ],
+)
+def test_texts_are_not_guessed_in_doubt(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(lines)
+    with refuses("column-ambiguous"):
+        choose_columns(tmp_path / "a.csv")
