@@ -156,7 +156,7 @@ def with_bad_rows(folder: Path) -> Path:
     given[12], given[24] = None, "  "
     pq.write_table(pa.table({"text": given, "id": list(range(25))}), folder / "a.parquet")
     (folder / "b.csv").write_text("text,id\nw1,1\nw2,2,3\n,4\n")
-    (folder / "c.jsonl").write_text('{"text": 5}\nnot json\n{"text": "w1"}\n')
+    (folder / "c.jsonl").write_text('{"text": [5]}\nnot json\n{"text": "w1"}\n')
     return folder
 
 
@@ -177,7 +177,7 @@ def test_bad_rows_are_skipped_and_listed(model, tmp_path):
     assert run(Predictor(model), data, out, on_bad="skip") == job.Summary(5, 1, 31, 25, 6)
     listed = [json.loads(line) for line in (out / "_skipped.jsonl").read_text().splitlines()]
     assert [(each["file"], each["row"]) for each in listed] == [
-        ("a.parquet", 13), ("a.parquet", 25), ("b.csv", 2), ("b.csv", 3), ("c.jsonl", 1), ("c.jsonl", 2),
+        ("a.parquet", 13), ("a.parquet", 25), ("b.csv", 3), ("b.csv", 4), ("c.jsonl", 1), ("c.jsonl", 2),
     ]  # fmt: skip
     assert "3 fields" in listed[2]["fault"]
     assert len(rows_of(out)) == 25

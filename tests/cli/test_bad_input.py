@@ -20,18 +20,18 @@ TABLES = {
     "bytes.csv": (b"text,stars\ncaf\x81,5\nbad,1\n", "is not UTF-8; save the file as UTF-8"),
     "columns.csv": (b"review_body,stars\ngood,5\nbad,1\n", "has no column 'text'"),
     "notes.docx": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl"),
-    "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),
+    "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 3: no text in column 'text'"),
     "broken.jsonl": (b'{"text": "good", "stars": 5}\n{"text": \n', "is not JSON"),
-    "array.jsonl": (b"[1]\n[2]\n", "line 1 is [1], not a JSON object; every line must be a JSON object"),
+    "array.jsonl": (b"[1]\n[2]\n", "line 1: [1] is not a JSON object; every line must be a JSON object"),
     "fake.parquet": (b"text,stars\n", "is not a parquet file"),
-    "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
-    "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' is not text"),
+    "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 2: it has 3 fields, the header has 2"),
+    "wrong.jsonl": (b'{"text": [7], "stars": 5}\n', "[7] in column 'text' is not text"),
     "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "a quotation mark is never closed"),
 }
 UNLABELLED = {
     "one row.csv": (b"text,stars\ngood,5\n", "every label is 5; at least two classes"),
     "one class.csv": (b"text,stars\ngood,5\nfine,5\n", "every label is 5; at least two classes"),
-    "no label.csv": (b"text,stars\ngood,5\nbad,\n", "row 2: no label in column 'stars'"),
+    "no label.csv": (b"text,stars\ngood,5\nbad,\n", "row 3: no label in column 'stars'"),
 }
 COLUMNS = ["--text", "text", "--label", "stars"]
 
@@ -113,7 +113,7 @@ def test_a_folder_that_is_no_model(argv, refused, place, table):
 def test_unknown_label_at_evaluation(refused, model, tmp_path):
     strange = write_csv(tmp_path / "strange.csv", text=["good", "bad"], stars=[5, 3])
     err = refused("evaluate", model, strange)
-    assert "row 2: the label '3' does not occur in the training data, which has: 1, 5" in err
+    assert "row 3: the label '3' does not occur in the training data, which has: 1, 5" in err
 
 
 def test_unknown_label_in_dev_or_test(refused, table, tmp_path):
@@ -320,7 +320,7 @@ def test_where_the_page_cannot_be_written_is_said_before_the_work(refused, model
     assert refused("report", model, table, "--out", page) == said
 
 
-def test_a_row_is_counted_from_those_that_are_left(call, model, tmp_path):
+def test_a_row_has_its_number_in_the_table_whatever_is_skipped(call, model, tmp_path):
     table = write_csv(tmp_path / "odd.csv", text=["", "good", "bad"], stars=[5, 5, 7])
     good = write_csv(tmp_path / "good.csv", text=["good", "bad"], stars=[5, 1])
     for argv in (
@@ -331,7 +331,7 @@ def test_a_row_is_counted_from_those_that_are_left(call, model, tmp_path):
     ):
         code, _, err = call(*argv)
         assert code == 2
-        assert "odd.csv without the 1 skipped, row 2: the label '7' does not occur" in err
+        assert "odd.csv, row 4: the label '7' does not occur" in err
     assert not (tmp_path / "new").exists()
 
 
@@ -347,7 +347,8 @@ def test_nothing_that_a_run_reads_is_removed_with_the_run_before(refused, table,
 
 def test_rows_left_out_are_counted_aloud(call, model, tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold", " "] * 5, stars=[5, 1, 1, 5] * 5)
-    said = f"limelight: warning: {table}: skipped 10 of its 20 rows, which cannot be used\n"
+    which = "skipped 10 of its 20 rows, which cannot be used: rows 3, 5, 7, 9, 11, ..."
+    said = f"limelight: warning: {table}: {which}\n"
     for argv in (
         ("train", table, "--out", tmp_path / "m", *FLAGS),
         ("encode", table, "--out", tmp_path / "data"),
@@ -447,9 +448,9 @@ def test_a_row_that_cannot_be_used_is_said_before_the_long_work(refused, model, 
     for name in ("predict_proba_stream", "embed_stream"):
         monkeypatch.setattr(f"limelight.runtime.model.Model.{name}", lambda *given, **options: 1 / 0)
     for argv in (("predict", model, table), ("embed", model, table, "--out", tmp_path / "m.npy")):
-        assert "late.csv, row 3: only spaces in column 'text'" in refused(*argv, "--text", "text")
+        assert "late.csv, row 4: only spaces in column 'text'" in refused(*argv, "--text", "text")
     table = write_csv(tmp_path / "late.csv", text=["good", "bad"], stars=[5, 7])
-    assert "row 2: the label '7' does not occur" in refused("evaluate", model, table)
+    assert "row 3: the label '7' does not occur" in refused("evaluate", model, table)
 
 
 def test_models_that_cannot_be_compared_are_found_before_the_long_work(

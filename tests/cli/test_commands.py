@@ -777,7 +777,7 @@ def test_explain_rows_of_a_table_on_one_page(call, model, orders, tmp_path):
     assert call(*argv, "--rows", "2,5-6", "--out", out)[:2] == (0, f"saved {out}\n")
     page = out.read_text(encoding="utf-8")
     assert re.findall("<h2>(.*?)</h2>", page) == ["row 2", "row 5", "row 6"]
-    found = [json.loads(line) for line in call(*argv, "--rows", "30,1", "--json")[1].splitlines()]
+    found = [json.loads(line) for line in call(*argv, "--rows", "31,2", "--json")[1].splitlines()]
     assert [each["text"] for each in found] == [TEXTS[0], TEXTS[29]]
     shown = call(*argv, "--rows", "3")[1]
     assert shown.startswith("row 3\n")
@@ -802,8 +802,8 @@ def test_explain_lines_of_standard_input(call, model, pair_model):
         (["--data", "TABLE", "--rows", "5-2"], "ranges go up"),
         (["--data", "TABLE", "--rows", "1;2"], "3,7-9"),
         (["--data", "TABLE", "--rows", "1-900"], "more than 200"),
-        (["--data", "TABLE", "--rows", "2,31"], "row 31"),
-        (["--data", "TABLE", "--rows", "1-2", "--out", "a.svg"], "several texts as a.svg"),
+        (["--data", "TABLE", "--rows", "2,32"], "row 32"),
+        (["--data", "TABLE", "--rows", "2-3", "--out", "a.svg"], "several texts as a.svg"),
         (["--data", "no.csv"], "no.csv"),
     ],
 )

@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_named_before_the_work(
     assert capsys.readouterr().err == told
     Path("odd.csv").write_text("text,stars\nw1,bad\nw2,odd\n")
     assert main([command, "soup", "odd.csv", "--label", "stars"]) == 2
-    told = "limelight: odd.csv, row 2: the label 'odd' does not occur in the training data, which has: "
+    told = "limelight: odd.csv, row 3: the label 'odd' does not occur in the training data, which has: "
     assert capsys.readouterr().err == f"{told}bad, fair, good\n"
     assert not Path("report.html").exists()
 
@@ -111,7 +111,7 @@ def test_training_rows_make_a_baseline(call, tmp_path: Path):
     (tmp_path / "odd.csv").write_text("text,stars\nw1,odd\n")
     code, _, err = call("report", model, data, "--train", tmp_path / "odd.csv", "--out", out, "--overwrite")
     assert code == 2
-    assert "odd.csv, row 1: the label 'odd'" in err
+    assert "odd.csv, row 2: the label 'odd'" in err
 
 
 def test_a_report_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -146,7 +146,7 @@ def test_a_preset_with_other_text_options_than_the_encoded_data_is_warned_of(cal
 def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold"] * 8, stars=[5, 1, 1] * 8)
     options = {"preset": "tiny", "epochs": 1, "progress": False}
-    with pytest.raises(limelight.LimelightError, match=r"row 2: no text in column 'text'.*on_bad='skip'"):
+    with pytest.raises(limelight.LimelightError, match=r"row 3: no text in column 'text'.*on_bad='skip'"):
         limelight.fit(table, out=tmp_path / "m", **options)
     with pytest.warns(UserWarning, match="skipped 8 of its 24 rows"):
         model = limelight.fit(table, out=tmp_path / "m", on_bad="skip", **options)

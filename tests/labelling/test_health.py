@@ -117,6 +117,44 @@ def test_the_command_prints_json_and_writes_the_page(
     assert "Suspected wrong labels" in page.read_text()
 
 
+def test_a_number_among_the_texts_is_its_text() -> None:
+    found = check([*TEXTS, 3, float("nan")], [*LABELS, "food", "food"])
+    assert found.texts[16] == "3"
+    assert [(each.row, each.kind) for each in found.issues] == [(17, "empty")]
+
+
+def test_rows_are_numbered_as_in_the_table_and_what_cannot_be_read_is_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts, labels = planted()
+    lines = [f"{text},{label}" for text, label in zip(texts[:16], labels[:16], strict=True)]
+    table = tmp_path / "data.csv"
+    table.write_text("\n".join(["text,label", "", "odd", *lines, ",food"]) + "\n")
+    assert main(["check", str(table)]) == 2
+    assert "data.csv, row 3: it has 1 fields" in capsys.readouterr().err
+    page = tmp_path / "check.html"
+    assert main(["check", str(table), "--skip-bad", "--out", str(page)]) == 0
+    out, err = capsys.readouterr()
+    assert "skipped 2 of its 18 rows, which cannot be used: rows 3, 20" in err
+    assert str(4 + WRONG) in [line.split()[0] for line in out.split("suggested")[-1].splitlines() if line]
+    assert f'<th scope="row">{4 + WRONG}</th>' in page.read_text()
+
+
+def test_what_is_there_to_know_is_said_in_a_line_each(tmp_path: Path) -> None:
+    texts = [*TEXTS, "Fine<br>soup", "Fine<br>soup", "😀", "Fine<br>soup"]
+    found = check(texts, [*LABELS, "food", "food", "odd", "odd"])
+    assert found.remarks == [
+        "classes of two rows or fewer: odd",
+        "texts with HTML in them, such as '<br>': 3",
+        "texts of emoji alone: 1",
+        "rows that repeat another, text and label: 1",
+        "texts that have different labels in different rows: 1",
+    ]
+    assert found.to_dict()["remarks"] == found.remarks
+    save_health(found, tmp_path / "page.html")
+    assert "such as &#39;&lt;br&gt;&#39;: 3" in (tmp_path / "page.html").read_text()
+
+
 def test_what_is_not_a_table_of_classes_is_refused(tmp_path: Path) -> None:
     with refuses("lengths-differ"):
         check(["a"], [])

@@ -450,7 +450,7 @@ def test_a_translation_that_cannot_be_used_is_named_or_skipped(tmp_path, pairs):
     np.save(tmp_path / "v.npy", FakeTeacher().encode(texts(40)))
     with refuses("row-unusable") as found:
         limelight.pretrain(None, tmp_path / "v.npy", **options)
-    assert "pairs.jsonl, row 1: only spaces in column 'other'" in str(found.value)
+    assert "pairs.jsonl, line 1: only spaces in column 'other'" in str(found.value)
     with pytest.warns(UserWarning, match="skipped 2 of its 42 rows"):
         reader = limelight.pretrain(None, tmp_path / "v.npy", on_bad="skip", **options)
     assert reader.facts["texts"]["rows"] == 80

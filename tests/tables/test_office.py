@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import json
+import re
 import sys
 import warnings
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from limelight.tables.writers import NewColumn, write_table
 from refusing import refuses
 
 COLUMNS = Columns("text", "stars")
+SHEET = "xl/worksheets/sheet1.xml"
 CAFE = [Row("Le café était “froid”.", "1"), Row("Très bon, 5 € de moins", "5")]
 LINES = "text;stars\n" + "".join(f"{row.text};{row.label}\n" for row in CAFE)
 GERMAN = "Die Suppe war heiß, der Kellner höflich und schnell."
@@ -69,6 +73,7 @@ def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", May=rows)
     with open_table(path) as found:
         assert found.names == ["text", "day", "stars"]
+        found.hold()
         assert list(found.rows(found.names)) == [
             ["Good", "2026-05-01", 5],
             ["Bad", None, 1.5],
@@ -77,23 +82,108 @@ def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
         assert list(found.columns().types) == ["text", "text", "float"]
 
 
-def shared_texts(path: Path, *stored: str) -> Path:
-    """A book as Excel saves it: a column of texts, which are in a table of their own."""
-    book(path, May=[[k] for k in range(len(stored))])
+def edit(path: Path, change: Callable[[dict[str, str]], object]) -> Path:
+    """A book whose parts, by name, are changed."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name).decode() for name in archive.namelist()}
-    main = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    override = f'<Override PartName="/xl/texts.xml" ContentType="{main}.sharedStrings+xml"/></Types>'
-    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace("</Types>", override)
-    sheet = "xl/worksheets/sheet1.xml"
-    parts[sheet] = parts[sheet].replace('t="n"', 't="s"')
-    texts = "".join(f"<si><t>{text}</t></si>" for text in stored)
-    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    parts["xl/texts.xml"] = f'<sst xmlns="{namespace}">{texts}</sst>'
+    change(parts)
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     return path
+
+
+def replaced(path: Path, old: str, new: str, part: str = SHEET) -> Path:
+    """A book in one part of which a pattern is replaced."""
+
+    def change(parts: dict[str, str]) -> None:
+        parts[part], count = re.subn(old, new, parts[part])
+        assert count
+
+    return edit(path, change)
+
+
+TWENTY = [["text", "stars"], *([f"Soup {k}", k % 5] for k in range(20))]
+
+
+@pytest.mark.parametrize(
+    "stated", ['<dimension ref="A1:B3"/>', '<dimension ref="A1"/>', "", '<dimension ref="A1:ZZ99"/>']
+)
+def test_every_row_is_read_whatever_size_the_sheet_states(stated: str, tmp_path: Path) -> None:
+    path = replaced(book(tmp_path / "a.xlsx", May=TWENTY), "<dimension[^>]*>", stated)
+    with open_table(path) as found:
+        assert found.names == ["text", "stars"]
+        assert [text for (text,) in found.rows(["text"])] == [f"Soup {k}" for k in range(20)]
+
+
+def test_rows_out_of_order_or_far_down_are_read_too(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", May=TWENTY[:4])
+    for old, new in (("2", "9"), ("3", "5"), ("4", "999999999999")):
+        replaced(path, f'<row r="{old}"([^>]*)><c r="A{old}"([^>]*)>', rf'<row r="{new}"\1><c\2>')
+        replaced(path, f'<c r="B{old}"', "<c")
+    rows = TableRows(path, COLUMNS)
+    assert [(row.text, rows.number) for row in rows] == [
+        ("Soup 0", 9), ("Soup 1", 5), ("Soup 2", 999999999999),
+    ]  # fmt: skip
+
+
+def test_a_row_has_the_number_that_excel_shows(tmp_path: Path) -> None:
+    path = book(
+        tmp_path / "a.xlsx", May=[[], ["text", "stars"], ["Good", 5], [], ["", 1], ["Bad", 1, "more"]]
+    )
+    with refuses("row-unusable") as error:
+        list(TableRows(path, COLUMNS))
+    assert "a.xlsx, row 5: no text" in str(error.value)
+    with pytest.warns(UserWarning, match="skipped 2 of its 3 rows, which cannot be used: rows 5, 6$"):
+        assert list(TableRows(path, COLUMNS, on_bad="skip")) == [Row("Good", 5)]
+
+
+def test_a_sheet_that_cannot_be_seen_is_not_the_first(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", Lists=[["a"], ["b"]], May=TWENTY)
+    replaced(path, '(name="Lists"[^>]*state=")visible', r"\1hidden", "xl/workbook.xml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert column_names(path) == ["text", "stars"]
+    assert column_names(Path(f"{path}#Lists")) == ["a"]
+
+
+def test_formulas_without_values_are_said(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", May=[["text", "stars"], ["Good", "=4+1"], ["=1", "=2"]])
+    with (
+        pytest.warns(UserWarning, match="3 formulas were saved without their values"),
+        open_table(path) as found,
+    ):
+        assert list(found.rows(["text", "stars"])) == [["Good", None]]
+    replaced(path, "<f>4\\+1</f><v ?/>|<f>4\\+1</f><v></v>", "<f>4+1</f><v>5</v>")
+    with pytest.warns(UserWarning, match="2 formulas"), open_table(path) as found:
+        assert list(found.rows(["text", "stars"])) == [["Good", 5]]
+
+
+def test_merged_cells_are_the_first_of_them(tmp_path: Path) -> None:
+    library = pytest.importorskip("openpyxl")
+    found = library.Workbook()
+    for row in [["text", "stars"], ["Good", 5], ["Fine", None], ["Bad", 1]]:
+        found.active.append(row)
+    found.active.merge_cells("B2:B3")
+    found.save(tmp_path / "a.xlsx")
+    with open_table(tmp_path / "a.xlsx") as table:
+        assert list(table.rows(["text", "stars"])) == [["Good", 5], ["Fine", None], ["Bad", 1]]
+
+
+def shared_texts(path: Path, *stored: str) -> Path:
+    """A book as Excel saves it: a column of texts, which are in a table of their own."""
+    book(path, May=[[k] for k in range(len(stored))])
+    return edit(path, lambda parts: share(parts, stored))
+
+
+def share(parts: dict[str, str], stored: Sequence[str]) -> None:
+    main = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    override = f'<Override PartName="/xl/texts.xml" ContentType="{main}.sharedStrings+xml"/></Types>'
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace("</Types>", override)
+    parts[SHEET] = parts[SHEET].replace('t="n"', 't="s"')
+    texts = "".join(f"<si><t>{text}</t></si>" for text in stored)
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    parts["xl/texts.xml"] = f'<sst xmlns="{namespace}">{texts}</sst>'
 
 
 def test_texts_that_excel_escaped(tmp_path: Path) -> None:
@@ -127,7 +217,6 @@ def test_the_cells_of_a_book_pass_through(tmp_path: Path) -> None:
         ([], "no-rows"),
         ([["text", "stars"]], "no-rows"),
         ([["text", "stars"], ["Good", 5, "more"]], "row-unusable"),
-        ([["text", "stars"], [7, 5]], "row-unusable"),
     ],
 )
 def test_a_book_that_cannot_be_used(rows: list[list[Any]], code: str, tmp_path: Path) -> None:
@@ -304,7 +393,7 @@ def test_an_array_that_would_not_fit_into_memory(tmp_path: Path, monkeypatch: py
 # ---------------------------------------------------------------- encodings
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-32", "utf-32-be"])
 def test_what_is_not_utf8_is_guessed_and_said(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(LINES.encode(encoding))
@@ -329,7 +418,11 @@ def test_every_text_format_takes_an_encoding(name: str, tmp_path: Path) -> None:
         (GERMAN.encode(), None),
         (GERMAN.encode("utf-8-sig"), None),
         (GERMAN.encode("latin-1"), "cp1252"),
-        (GERMAN.encode("utf-16-be"), None),  # without a mark
+        (GERMAN.encode("utf-16-be"), "utf-16-be"),  # without a mark
+        (GERMAN.encode("utf-16-le"), "utf-16-le"),
+        (GERMAN.encode("utf-32"), "utf-32"),
+        (GERMAN.encode("utf-32-be"), "utf-32-be"),
+        (codecs.BOM_UTF32_BE + GERMAN.encode("utf-32-be"), "utf-32"),
         (b"\xfe\xff" + GERMAN.encode("utf-16-be"), "utf-16"),
         (GERMAN.encode() + b" \xfc", None),  # UTF-8 with a damaged byte
         ("Суп был горячим.".encode("cp1251"), None),  # some other country's
@@ -340,6 +433,12 @@ def test_every_text_format_takes_an_encoding(name: str, tmp_path: Path) -> None:
 )
 def test_only_what_is_likely_is_guessed(head: bytes, found: str | None) -> None:
     assert guess_encoding(head) == found
+
+
+@pytest.mark.parametrize(("accents", "found"), [(3, "cp1252"), (4, None)])
+def test_a_third_of_the_letters_may_have_accents(accents: int, found: str | None) -> None:
+    letters = "é" * accents + "s" * (9 - accents)
+    assert guess_encoding(f"{letters}, 5\n".encode("cp1252")) == found  # signs and digits do not count
 
 
 def test_a_character_cut_at_the_end_of_the_head_is_not_damage() -> None:

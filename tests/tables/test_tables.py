@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import bz2
 import csv
+import datetime
 import gzip
 import json
 import lzma
 import os
+import re
 import sys
 import tracemalloc
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +28,13 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
+from limelight.tables.cells import free_names
 from limelight.tables.columns import Columns, choose_columns
 from limelight.tables.formats import file_of
 from limelight.tables.rows import Row, TableRows, chunks
 from limelight.tables.table import column_names, open_table
-from limelight.text.coerce import as_classes
-from limelight.text.encode import encode_tables, encode_texts
+from limelight.text.coerce import as_classes, as_texts
+from limelight.text.encode import encode_texts
 from limelight.text.labels import LabelColumn
 from refusing import refuses
 
@@ -216,23 +220,23 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
             "a.csv",
             b"text,stars\nGood,5\n,1\n",
             "row-unusable",
-            "row 2: no text in column 'text'; correct it, or skip such rows with --skip-bad",
+            "row 3: no text in column 'text'; correct it, or skip such rows with --skip-bad",
         ),
-        ("a.csv", b"text,stars\n  \t,5\n", "row-unusable", "row 1: only spaces in column 'text'"),
+        ("a.csv", b"text,stars\n  \t,5\n", "row-unusable", "row 2: only spaces in column 'text'"),
         (
             "a.csv",
             "text,stars\n\u3000\u00a0,5\n".encode(),
             "row-unusable",
-            "row 1: only spaces in column 'text'",
+            "row 2: only spaces in column 'text'",
         ),
-        ("a.csv", b"text,stars\nGood,\n", "row-unusable", "row 1: no label in column 'stars'"),
+        ("a.csv", b"text,stars\nGood,\n", "row-unusable", "row 2: no label in column 'stars'"),
         (
             "a.csv",
             b"text,stars\nGood,5\nBad\n",
             "row-unusable",
-            "row 2: it has 1 fields, the header has 2 (text, stars)",
+            "row 3: it has 1 fields, the header has 2 (text, stars)",
         ),
-        ("a.csv", b"text,stars\nGood, very,5\n", "row-unusable", "row 1: it has 3 fields, the header has 2"),
+        ("a.csv", b"text,stars\nGood, very,5\n", "row-unusable", "row 2: it has 3 fields, the header has 2"),
         (
             "a.csv",
             b'text,stars\n"Good,5\nBad,1\n',
@@ -251,37 +255,42 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
         ("a.csv", b"text,stars\nGood,5\nBad,1\x81", "not-utf8", "line 3: the byte at offset 23 is not UTF-8"),
         ("a.jsonl", b"", "no-rows", "is empty; every line must be a JSON object"),
         ("a.jsonl", b" \n", "no-rows", "is empty"),
-        (
-            "a.jsonl",
-            b'{"text": "Good", "stars": 5}\n{"text": \n',
-            "row-unusable",
-            "row 2: line 2 is not JSON",
-        ),
+        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "row-unusable", "line 2: it is not JSON"),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": 5}\n[1]\n',
             "row-unusable",
-            "row 2: line 2 is [1], not a JSON object",
+            "line 2: [1] is not a JSON object",
         ),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": 5}\n{"stars": 5}\n',
             "row-unusable",
-            "row 2: no text in column 'text'",
+            "line 2: no text in column 'text'",
         ),
-        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row-unusable", "row 1: 7 in column 'text' is not text"),
+        (
+            "a.jsonl",
+            b'{"text": [7], "stars": 5}\n',
+            "row-unusable",
+            "line 1: [7] in column 'text' is not text",
+        ),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": [[5]]}\n',
             "row-unusable",
-            "row 1: [[5]] in column 'stars' is not a label",
+            "line 1: [[5]] in column 'stars' is not a label",
         ),
-        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row-unusable", "row 1: no label in column 'stars'"),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": NaN}\n',
+            "row-unusable",
+            "line 1: no label in column 'stars'",
+        ),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": Infinity}\n',
             "row-unusable",
-            "row 1: inf in column 'stars' is not a label",
+            "line 1: inf in column 'stars' is not a label",
         ),
         (
             "a.jsonl",
@@ -335,9 +344,7 @@ def test_parquet_with_other_types(tmp_path: Path) -> None:
     table = {"text": pa.array(["a", "b"]).dictionary_encode(), "stars": [True, False], "n": [1.5, 2.5]}
     pq.write_table(pa.table(table), path)
     assert list(TableRows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
-    with refuses("row-unusable") as error:
-        list(TableRows(path, Columns("n", "stars")))
-    assert "row 1: 1.5 in column 'n'" in str(error.value)
+    assert list(TableRows(path, Columns("n", "stars"))) == [Row("1.5", True), Row("2.5", False)]
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:
@@ -376,7 +383,7 @@ def test_skipping_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,stars\nGood,5\n,1\n  ,2\nFine,\nshort\nBad,1\n")
     reader = TableRows(path, COLUMNS, on_bad="skip")
-    with pytest.warns(UserWarning, match="skipped 4 of its 6 rows"):
+    with pytest.warns(UserWarning, match="skipped 4 of its 6 rows, .*: rows 3, 4, 5, 6$"):
         assert [row.text for row in reader] == ["Good", "Bad"]
     assert reader.skipped == 4
     path.write_text("text,stars\n,5\n")
@@ -396,7 +403,8 @@ def test_a_nul_character_makes_a_bad_row(tmp_path: Path, name: str) -> None:
         path.write_text('{"text": "Good", "stars": "5"}\n{"text": "B\\u0000ad", "stars": "1"}\n')
     with refuses("row-unusable") as error:
         list(TableRows(path, COLUMNS))
-    assert "row 2: a NUL character in column 'text'" in str(error.value)
+    place = "row 3" if name == "a.csv" else "line 2"
+    assert f"{place}: a NUL character in column 'text'" in str(error.value)
     rows = TableRows(path, COLUMNS, on_bad="skip")
     assert [row.text for row in rows] == ["Good"]
     assert rows.skipped == 1
@@ -463,12 +471,12 @@ def test_whatever_the_damage_it_is_rows_or_one_line(
 @pytest.mark.parametrize(
     ("name", "content", "row"),
     [
-        ("a.csv", "text,label\nshort,1\n" + "x" * 2000 + ",1\n", "row 2"),
-        ("a.csv", "text,label\n\n" + '"' + "x\n" * 1000 + '",1\n', "row 1"),  # no line of it is long
-        ("a.csv", "text,label\nshort,1\n" + '"a\n","b\n",' * 200 + "\n", "row 2"),  # nor any field
-        ("a.csv", "text" * 1000 + ",label\nshort,1\n", "its header"),
-        ("a.jsonl", '{"text": "short"}\n\n{"text": "' + "x" * 2000 + '"}\n', "row 2"),
-        ("a.txt", "short\n\n" + "x" * 2000 + "\n", "row 2"),
+        ("a.csv", "text,label\nshort,1\n" + "x" * 2000 + ",1\n", "line 3"),
+        ("a.csv", "text,label\n\n" + '"' + "x\n" * 1000 + '",1\n', "line 3"),  # no line of it is long
+        ("a.csv", "text,label\nshort,1\n" + '"a\n","b\n",' * 200 + "\n", "line 3"),  # nor any field
+        ("a.csv", "text" * 1000 + ",label\nshort,1\n", "line 1"),
+        ("a.jsonl", '{"text": "short"}\n\n{"text": "' + "x" * 2000 + '"}\n', "line 3"),
+        ("a.txt", "short\n\n" + "x" * 2000 + "\n", "line 3"),
         ("a.parquet", [{"text": "short", "label": 1}, {"text": "x" * 2000, "label": 1}], "row 2"),
     ],
 )
@@ -483,7 +491,7 @@ def test_a_row_that_is_too_long(
         pq.write_table(pa.Table.from_pylist(content), path)
     with refuses("row-unusable" if name == "a.parquet" else "row-too-long") as error:
         list(TableRows(path, Columns("text", None)))
-    assert f"{name}, {row}: more than 1,000 characters" in str(error.value)
+    assert re.search(f"{name}, {row}: (a row of )?more than 1,000 characters", str(error.value))
     assert "LIMELIGHT_MAX_ROW" in str(error.value)
 
 
@@ -534,11 +542,11 @@ def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"text": "soup", "label": label}) + "\n" for label in (1, 10**400)))
     with refuses("row-unusable") as error:
         list(TableRows(path, Columns("text", "label")))
-    assert "row 2: an integer of more than 300 digits" in str(error.value)
+    assert "line 2: an integer of more than 300 digits" in str(error.value)
     path.write_text('{"text": "soup", "label": 1}\n{"text": "soup", "label": ' + "9" * 5000 + "}\n")
     with refuses("row-unusable") as error:
         list(TableRows(path, Columns("text", "label")))
-    assert "row 2: line 2 is not JSON" in str(error.value)
+    assert "line 2: it is not JSON" in str(error.value)
     for digits, kind in ((300, int), (301, str), (5000, str)):
         labels = LabelColumn(["1", "9" * digits])
         assert {type(label) for label in labels.classes()} == {kind}
@@ -549,22 +557,165 @@ def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
         as_classes([1, 10**5000])
 
 
-def test_a_table_is_opened_once_however_often_its_rows_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        (
+            "a.csv",
+            'text,stars\n"two\nlines",5\n\n,1\n',
+            "row 4 (line 5)",
+        ),  # a spreadsheet shows the blank line
+        ("a.csv", "sep=;\ntext;stars\nGood;5\n;1\n", "row 3 (line 4)"),  # but not what is for itself
+        ("a.csv", "text,stars\nGood,5\n,1\n", "row 3"),
+        ("a.csv", 'text,stars\n"two\nlines",5\nGood\n', "row 3 (line 4)"),
+        ("a.jsonl", '{"text": "Good", "stars": 5}\n\n{"stars": 1}\n', "line 3"),
+        ("a.json", '[{"text": "Good", "stars": 5},\n\n{"stars": 1}]', "row 2"),
+        ("a.parquet", [{"text": "Good", "stars": 5}, {"text": None, "stars": 1}], "row 2"),
+    ],
+)
+def test_a_bad_row_is_named_as_people_find_it(tmp_path: Path, name: str, content: Any, place: str) -> None:
+    path = tmp_path / name
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        pq.write_table(pa.Table.from_pylist(content), path)
+    with refuses("row-unusable") as error:
+        list(TableRows(path, COLUMNS))
+    assert f"{name}, {place}: " in str(error.value)
+
+
+def test_of_many_skipped_rows_the_first_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Good"}\n' + '{"text": ""}\n' * 7)
+    with pytest.warns(UserWarning, match=r"skipped 7 of its 8 rows, .*: lines 2, 3, 4, 5, 6, \.\.\.$"):
+        list(TableRows(path, Columns("text"), on_bad="skip"))
+
+
+# ---------------------------------------------------------------- numbers among texts
+
+
+DAY = datetime.datetime(2026, 5, 1)
+NUMBERS: list[Any] = [3, 3.0, 2.5, 1e22, True, False]
+AS_TEXT = ["3", "3.0", "2.5", "1e+22", "true", "false"]
+
+
+@pytest.mark.filterwarnings("ignore:.*skipped")
+def test_a_number_in_a_column_of_texts_is_its_text(tmp_path: Path) -> None:
+    rows = [{"text": each} for each in [*NUMBERS, float("nan"), None]]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    for name in ("a.jsonl", "a.json"):
+        read = TableRows(tmp_path / name, Columns("text"), on_bad="skip")
+        assert [row.text for row in read] == AS_TEXT
+        assert read.skipped == 2  # NaN and null are no text
+    write_excel(tmp_path / "a.xlsx", {"May": [("text",), *((each,) for each in [3, 2.5, True, DAY])]})
+    texts = [row.text for row in TableRows(tmp_path / "a.xlsx", Columns("text"))]
+    assert texts == ["3", "2.5", "true", "2026-05-01"]
+    for column, expected in (
+        (pa.array([3, None]), "3"),
+        (pa.array([3.0, float("nan")]), "3.0"),
+        (pa.array([True, None]), "true"),
+        (pa.array([DAY.date(), None]), "2026-05-01"),
+        (pa.array([DAY.replace(hour=12), None]), "2026-05-01 12:00:00"),
+        (pa.array([3, None]).cast(pa.decimal128(30, 2)), "3.00"),
+    ):
+        pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
+        assert [row.text for row in TableRows(tmp_path / "a.parquet", Columns("text"), on_bad="skip")] == [
+            expected
+        ]
+
+
+def test_what_is_neither_text_nor_number_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": [b"Good"]}), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text('{"text": {"en": "Good"}}\n')
+    for name in ("a.parquet", "a.jsonl"):
+        with refuses("row-unusable"):
+            list(TableRows(tmp_path / name, Columns("text")))
+
+
+def test_a_number_among_the_texts_of_a_list_is_its_text() -> None:
+    assert as_texts(["Good soup", 3, True]) == ["Good soup", "3", "true"]
+    for wrong in ([3, 4], ["Good soup", None], ["Good soup", float("nan")], ["Good soup", ["x"]]):
+        with refuses("text-type"):  # a list without any text is another column
+            as_texts(wrong)
+
+
+# ---------------------------------------------------------------- many columns
+
+
+class Compared(str):
+    """A name that counts how often it is compared."""
+
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
+def test_ten_thousand_columns_take_as_many_comparisons(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_csv(tmp_path / "a.csv")
-    opened: list[Path] = []
+    names = [f"c{k}" for k in range(10_000)]
+    if name == "a.csv":
+        (tmp_path / name).write_text(",".join(names) + "\n" + ",".join(names) + "\n")
+    else:
+        write_excel(tmp_path / name, {"May": [tuple(names), tuple(names)]})
+    monkeypatch.setattr(Compared, "count", 0)
+    with open_table(tmp_path / name) as table:
+        table.hold()
+        assert list(table.rows([Compared(each) for each in names])) == [names]
+        assert Compared.count <= 2 * len(names)
+        assert table.columns().types == ["text"] * len(names)
 
-    def count(file: Any, *args: Any) -> Any:
-        opened.append(file)
-        return open(file, *args)
 
-    monkeypatch.setattr("limelight.tables.table.open", count, raising=False)
+def test_ten_thousand_columns_of_one_name_take_as_many_new_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compared, "count", 0)
+    found = free_names([Compared("id")] * 10_000, [])
+    assert len(set(found)) == 10_000
+    assert Compared.count <= 60_000
+
+
+# ---------------------------------------------------------------- the column of texts, by what is in it
+
+
+LONG = "We had a lovely time, and the soup was warm."
+
+
+def test_texts_are_known_by_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Stars,Date,Hotel,Notes\n5,2026-05-01,Grand,{LONG!r}\n1,2026-05-02,Plaza,{LONG!r}\n")
+    path.write_text(path.read_text().replace("'", '"'))
+    with pytest.warns(UserWarning, match="taking 'Notes' for the text: its texts are the longest; --text"):
+        assert choose_columns(path) == Columns("Notes", "Stars")
     with open_table(path) as table:
-        first = next(TableRows(table, COLUMNS))  # a pass that ends early
-        for _ in range(2):
-            assert [row.text for row in TableRows(table, COLUMNS)] == TEXTS
-        assert first.text == TEXTS[0]
-    assert opened == [path]
-    encode_tables(tmp_path / "encoded", path, recipe=TextRecipe(), holdout=0.25, progress=False)
-    assert opened == [path] * 2
+        with pytest.warns(UserWarning, match="taking 'Notes'"):
+            chosen = choose_columns(table)
+        assert [row.text for row in TableRows(table, chosen)] == [LONG, LONG]  # the head is not lost
+
+
+@pytest.mark.parametrize("named", ["Review text", "review-text", " REVIEW_TEXT"])
+def test_spaces_and_hyphens_do_not_matter_in_usual_names(named: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Stars,Date,Hotel,{named}\n5,2026-05-01,Grand,Good\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert choose_columns(path) == Columns(named.strip(), "Stars")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"notes,more,stars\n{LONG[:30]},{LONG[:40]},5\n".replace(", ", " "),  # two are long
+        "notes,stars\nGood soup,5\n",  # none is
+        f"{LONG},5\n{LONG},1\n{LONG},5\n".replace(", ", " "),  # without a header
+        f"good soup,5\n{LONG},1\n{LONG},5\n".replace(", ", " "),
+        f"notes,notes,stars\n{LONG},a,5\n".replace(", ", " "),
+    ],
+)
+def test_texts_are_not_guessed_in_doubt(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(lines)
+    with refuses("column-ambiguous"):
+        choose_columns(tmp_path / "a.csv")

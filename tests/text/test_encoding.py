@@ -284,7 +284,7 @@ def test_a_row_that_cannot_be_used_ends_the_processes(tmp_path: Path, two_proces
     table = write(tmp_path / "train.jsonl", [*rows, {"text": "soup"}])
     with refuses("row-unusable") as found:
         encode_tables(tmp_path / "set", table, recipe=PLAIN, progress=False)
-    assert f"row {len(TEXTS) + 1}:" in str(found.value)
+    assert f"line {len(TEXTS) + 1}:" in str(found.value)
     assert all(process.returncode is not None for process in two_processes)
     assert len(two_processes) == 2
 

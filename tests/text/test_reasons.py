@@ -94,7 +94,7 @@ def test_what_is_not_in_the_text_is_an_error_of_its_row(tmp_path):
     table.write_text("text,label,why\nnice pool,1,pool\nrude staff,0,noise\n")
     with refuses("row-unusable") as error:
         encode_tables(tmp_path / "out", table, reasons="why", text="text", label="label", recipe=TextRecipe())
-    assert "row 2" in str(error.value)
+    assert "row 3" in str(error.value)
     with refuses("row-unusable"):
         encode_texts(["nice"], [1], recipe=TextRecipe(), reasons=[[[0, 9]]])
     with refuses("column-missing"):

@@ -12,7 +12,7 @@ import pytest
 import limelight
 from limelight.config.presets import preset
 from limelight.tables.rows import Row
-from limelight.training.rehearsal import draw, rehearsal_path
+from limelight.training.rehearsal import Drawn, rehearsal_path
 from limelight.training.train_job import TrainJob
 from refusing import refuses
 from reviews import QUICK, reviews, write_csv
@@ -95,8 +95,15 @@ def test_what_cannot_be_rehearsed_is_refused_first(old: Path, tmp_path: Path) ->
     assert rehearsal_path(tmp_path / "new").read_text() == "mine"
 
 
+def draw(count: int) -> list[Row]:
+    drawn = Drawn(4, seed=0)
+    for k in range(count):
+        drawn.add(Row(f"{k}", k % 3))
+    return drawn.rows()
+
+
 def test_a_sample_of_each_label() -> None:
-    found = draw([Row(f"{k}", k % 3) for k in range(300)], 4, seed=0)
+    found = draw(300)
     assert [row.label for row in found] == [0] * 4 + [1] * 4 + [2] * 4
     assert len({row.text for row in found}) == 12
-    assert draw([Row(f"{k}", k % 3) for k in range(300)], 4, seed=0) == found
+    assert draw(300) == found

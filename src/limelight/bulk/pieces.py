@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
 from ..tables.formats import table_format
-from ..tables.table import column_names, open_parquet
+from ..tables.parquet import open_parquet
+from ..tables.table import column_names
 
 MARK = b"limelight"  # in the metadata of an output file: what it was made of
 PIECE_ROWS = 2**16  # of parquet; other formats cannot be read from the middle, so each file is one piece

@@ -19,9 +19,9 @@ from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load_exactly, model_sha256
 from ..tables.cells import KeptColumns
 from ..tables.columns import Columns, choose_columns
-from ..tables.rows import Row
+from ..tables.rows import Row, texts_of
 from ..tables.writers import NewColumn
-from ..text.coerce import as_texts
+from ..text.coerce import as_list, as_texts
 from .frames import Added, add_columns, column_names
 
 EMBED = ("vector", "matrix")
@@ -84,7 +84,7 @@ class Predictor:
         names = column_names(batch)
         columns = self.columns_of(names, "the batch")
         read = [name for name in (columns.text, columns.text2) if name is not None]
-        texts = [as_texts(batch[name], f"column {name!r}") for name in read]
+        texts = [as_texts(texts_of(as_list(batch[name], name)), f"column {name!r}") for name in read]
         return add_columns(batch, self._added(texts, names))
 
     def columns_of(self, names: list[str], where: str) -> Columns:

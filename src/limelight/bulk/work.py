@@ -21,12 +21,12 @@ from ..tables.encoding import text_encoding
 from ..tables.formats import BadRowError, max_row
 from ..tables.rows import check_text
 from ..tables.table import open_table
-from .pieces import MARK, Piece, local_copy, names_of, parquet_file, version_of
+from .pieces import MARK, Piece, local_copy, parquet_file, version_of
 from .predictor import Predictor
 
 _FIELDS = {"input", "start", "rows_in", "skipped"}
 _BLOCK = 2**20
-Bad = list[tuple[int, str]]  # the number of each row in its file, from 1, and what is wrong with it
+Bad = list[tuple[int, str]]  # the number of each row as whoever opens its file sees it, and what is wrong
 
 
 class Done(NamedTuple):
@@ -166,9 +166,6 @@ def read_piece(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any,
     There is always one table at least, for its columns. A file that has changed since the pieces were cut is
     an error.
     """
-    there = names_of(piece.file)
-    for name in names:
-        check_column(piece.file.name, name, there)
     _check_unchanged(piece)
     yield from (_parquet_rows if piece.file.format == "parquet" else _other_rows)(piece, names, size)
     _check_unchanged(piece)
@@ -185,6 +182,7 @@ def _parquet_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[A
 
     assert piece.stop is not None
     with parquet_file(piece.file) as file:
+        _check_columns(piece, names, list(file.schema_arrow.names))
         place, groups = _groups(file.metadata, piece.start, piece.stop)  # place: of the next row in the file
         for batch in file.iter_batches(batch_size=size, row_groups=groups):
             first, last = max(place, piece.start), min(place + len(batch), piece.stop)
@@ -192,6 +190,11 @@ def _parquet_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[A
                 some = batch.slice(first - place, last - first)
                 yield _usable(pa.Table.from_batches([some]), names, first + 1)
             place += len(batch)
+
+
+def _check_columns(piece: Piece, names: list[str], there: list[str]) -> None:
+    for name in names:
+        check_column(piece.file.name, name, there)
 
 
 def _groups(metadata: Any, start: int, stop: int) -> tuple[int, list[int]]:
@@ -215,21 +218,21 @@ def _fault(row: Any, names: Sequence[str], limit: int) -> str:
     try:
         if isinstance(row, BadRowError):
             raise row
-        for text, name in zip(row, names, strict=False):
-            check_text(text, f"column {name!r}")
+        texts = [check_text(text, f"column {name!r}") for text, name in zip(row, names, strict=False)]
     except BadRowError as error:
         return str(error)
-    too_long = sum(map(len, row[: len(names)])) > limit
+    too_long = sum(map(len, texts)) > limit
     return f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)" if too_long else ""
 
 
 def _other_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:
     """Of a CSV, TSV or JSONL file, or one of lines."""
     with local_copy(piece.file) as path, open_table(path) as table:
+        _check_columns(piece, names, table.names)
         kept, limit, cells, bad = table.columns(), max_row(), list[Any](), Bad()
-        for number, values in enumerate(table.rows(names, keep=True), 1):
+        for values in table.rows(names, keep=True):
             fault = _fault(values, names, limit)
-            bad.append((number, fault)) if fault else cells.append(values[-1])  # type: ignore[index]
+            bad.append((table.number, fault)) if fault else cells.append(values[-1])  # type: ignore[index]
             if len(cells) == size:
                 yield _table(cells, kept), bad
                 cells, bad = [], []

@@ -254,7 +254,7 @@ def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], Kept
         names = ["text", "text2"] if pair else ["text"]
         return read_lines(args, pair), KeptColumns(names, ["text"] * len(names))
     table, columns = open_data(args, pair, need_label=False)
-    rows, kept = open_rows(table, columns, on_bad(args))
+    rows, kept = open_rows(table, columns, on_bad(args), on_terminal())
     return _to_the_end(table, rows), kept
 
 
@@ -312,7 +312,6 @@ def standard_input(what: str, instead: str) -> Iterator[str]:
 
 
 def _decoded(lines: BoundedLines[bytes], encoding: str | None) -> Iterator[str]:
-    lines.start_row()
     for number, line in enumerate(lines, 1):
         lines.start_row()
         try:
@@ -323,16 +322,21 @@ def _decoded(lines: BoundedLines[bytes], encoding: str | None) -> Iterator[str]:
         yield text.rstrip("\r\n")
 
 
-def open_data(args: argparse.Namespace, pair: bool, need_label: bool = True) -> tuple[Table, Columns]:
-    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named."""
+def open_data(
+    args: argparse.Namespace, pair: bool, need_label: bool = True, table: Table | None = None
+) -> tuple[Table, Columns]:
+    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named.
+
+    `table` is it already open.
+    """
     from ..tables.columns import Columns, choose_columns
     from ..tables.table import open_table
 
     label, text2 = getattr(args, "label", None), getattr(args, "text2", None)
     if text2 and not pair:
         raise wrong_model(f"this model reads single texts; --text2 {text2} is for models of pairs")
-    table = open_table(args.data)
-    columns = choose_columns(args.data, args.text, label, text2, need_label, pair, table.names)
+    table = table or open_table(args.data)
+    columns = choose_columns(table, args.text, label, text2, need_label, pair)
     if on_terminal() and columns != Columns(args.text or "", label, text2):
         print(f"{columns} (guessed)", file=sys.stderr)
     return table, columns
@@ -345,13 +349,14 @@ def table_rows(
     labels: LabelFormat | None = None,
     skip: bool = False,
     further: Sequence[str] = (),
+    table: Table | None = None,
 ) -> TableRows:
-    """The rows of DATA for a model, with labels as it reads them or as `labels` says."""
+    """The rows of DATA, or of an open `table`, for a model, with labels as it reads them or as said."""
     from ..runtime.reader import Reader
     from ..tables.rows import TableRows
     from ..text.tasks import LabelFormat
 
-    table, columns = open_data(args, model.pair, need_label)
+    table, columns = open_data(args, model.pair, need_label, table)
     if labels is None:
         labels = LabelFormat() if isinstance(model, Reader) else model.label_format
     how = {"on_bad": "skip" if skip else on_bad(args), "parse_label": labels.parse}
@@ -360,19 +365,16 @@ def table_rows(
 
 def sample(
     args: argparse.Namespace, model: Model, most: int, seed: int = 0, need_label: bool = True,
-    further: Sequence[str] = (),
+    further: Sequence[str] = (), table: Table | None = None,
 ) -> tuple[list[Row], int, str]:  # fmt: skip
     """A sample of DATA, how many rows there are, its name; an unknown label is an error at once.
 
     `further` are columns whose values come along in the cells of the rows.
     """
-    from ..tables.rows import without_skipped
-
-    read = table_rows(args, model, need_label, further=further)
+    read = table_rows(args, model, need_label, further=further, table=table)
     rows, labels, count = sample_rows(read, most, model.task, seed)
-    name = without_skipped(Path(args.data).name, read.skipped)
-    labels.index(model.labels, name)
-    return rows, count, name
+    labels.index(model.labels, read.name_row)
+    return rows, count, (table.path if table else Path(args.data)).name
 
 
 def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:

@@ -16,6 +16,7 @@ from ._shared import add_shared, on_terminal, parse_aspect_labels, print_result,
 if TYPE_CHECKING:
     from ..reading.aspects import Aspect, Aspects
     from ..runtime.find_aspects import Found
+    from ..tables.table import Table
     from ..text.tokenizer import Tokenizer
 
 HELP = "list or edit the aspects of a model: what reviews praise and blame"
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
         lines = ((each.name, some) for each in grown for some in textwrap.wrap(", ".join(each.seeds), 120))
         done += [f"grow {name}={some}" for name, some in lines]  # an edit that the history keeps is short
     if args.aspect_labels:  # all edits or none: rated first, then written
-        rated = _rate(args, change)
+        rated = _rate(args, change, texts and texts.table)
         done.append(f"aspect-labels {args.aspect_labels} of {args.data}")
         found = write_aspects(args.model, lambda _: rated, *done, anew=True, rated=True)
     elif done:
@@ -188,6 +189,7 @@ class _Texts(NamedTuple):
     rows: int  # of the table, which may have more
     name: str
     tokenizer: Tokenizer
+    table: Table  # to read ratings from, too, if there are any
 
 
 def _read_texts(args: argparse.Namespace) -> _Texts | None:
@@ -197,13 +199,17 @@ def _read_texts(args: argparse.Namespace) -> _Texts | None:
     from ..runtime.find_aspects import MAX_TEXTS
     from ..runtime.model import Model
     from ..runtime.model_aspects import check_takes_aspects
+    from ..tables.table import open_table
 
     model = Model.load(args.model)
     check_takes_aspects(model.task, model.pair)
-    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False)
+    table = open_table(args.data)
+    if args.aspect_labels:
+        table.hold()
+    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=table)
     if on_terminal():
         print(f"looking at {len(rows):,} texts", file=sys.stderr)
-    return _Texts([row.text for row in rows], count, name, model.tokenizer)
+    return _Texts([row.text for row in rows], count, name, model.tokenizer, table)
 
 
 def _find(args: argparse.Namespace, read: _Texts | None) -> _Search | None:
@@ -224,7 +230,7 @@ def _grow(aspects: Aspects, read: _Texts | None) -> list[Aspect]:
     return new_seeds(aspects, grow_aspects(aspects, read.texts if read else None))
 
 
-def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects]) -> Aspects:
+def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects], table: Table | None) -> Aspects:
     """The aspects after the edits, whose estimates follow their ratings in a table."""
     from ..runtime.aspect_ratings import collect_ratings
     from ..runtime.model import Model
@@ -232,7 +238,7 @@ def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects]) -> Asp
     columns = parse_aspect_labels(args.aspect_labels)
     model = Model.load(args.model)
     model = model.with_aspects(change(model.aspects))
-    rows = table_rows(args, model, need_label=False, further=list(columns.values()))
+    rows = table_rows(args, model, need_label=False, further=list(columns.values()), table=table)
     texts, ratings = collect_ratings(rows, list(columns), model.rating_scale)
     return model.rate_aspects(texts, ratings, progress=on_terminal()).aspects
 

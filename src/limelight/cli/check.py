@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tables import WRITABLE
 from ._parser import add_flag, conflict
-from ._shared import add_shared, check_least, open_data, print_result, table
+from ._shared import add_shared, check_least, on_bad, on_terminal, open_data, print_result, table
 
 if TYPE_CHECKING:
     from ..labelling.health import Health
@@ -31,7 +31,7 @@ WIDTH = 60  # characters of a text
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "table of labelled text")
-    add_shared(parser, "--text", "--label")
+    add_shared(parser, "--text", "--label", "--skip-bad")
     add_flag(parser, "--out", "FILE", f"a page (.html), or a table of all findings ({WRITABLE})")
     add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
     add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
@@ -53,8 +53,9 @@ def run(args: argparse.Namespace) -> None:
         check_health_file(args.out, args.overwrite)
     opened, columns = open_data(args, pair=False)
     with opened:
-        texts, labels = read_labelled(opened, columns)
+        texts, labels, numbers = read_labelled(opened, columns, on_bad(args), on_terminal())
     found = check(texts, labels, reader=args.reader, max_length=args.max_length, seed=args.seed)
+    found = found._replace(numbers=numbers)
     if args.out:
         save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
         print(f"saved {args.out}", file=sys.stderr)
@@ -80,11 +81,19 @@ def _format(found: Health) -> str:
         "empty, unlabelled, cut or in another language": found.issues,
     }
     lines = [table(["found", ""], [[name, f"{len(each):,}"] for name, each in counts.items()])]
+    if found.remarks:
+        lines.append("\n".join(found.remarks))
     if found.caution:
         lines.append(found.caution)
     if found.suspects:
         rows = [
-            [each.row + 1, f"{each.chance:.1%}", each.label, each.suggested, _short(found.texts[each.row])]
+            [
+                found.number(each.row),
+                f"{each.chance:.1%}",
+                each.label,
+                each.suggested,
+                _short(found.texts[each.row]),
+            ]
             for each in found.suspects[:SHOWN]
         ]
         lines.append(table(["row", "chance", "label", "suggested", "text"], rows))

@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--json", "", "print one JSON object for each text, for scripts")
     group = parser.add_argument_group("many texts")
     add_flag(group, "--data", "FILE", "table of texts (-: lines of standard input, pairs separated by a tab)")
-    add_flag(group, "--rows", "N,N-N", "rows of the table, counted from 1 without its header")
+    add_flag(group, "--rows", "N,N-N", "rows by the numbers that a spreadsheet shows; of jsonl, lines")
     add_shared(group, *COLUMNS)
 
 

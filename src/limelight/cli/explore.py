@@ -165,24 +165,28 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
 
 def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[Row], Any, int]:
     """A sample of the rows, their labels as numbers, if there are any, and how many rows there are."""
+    from ..tables.table import open_table
     from ..text.tasks import find_task
 
-    fault = None
+    fault, data = None, open_table(args.data)
+    if not args.label:
+        data.hold()  # the column is guessed: it may not be that of the labels
     try:
-        labelled = table_rows(args, model)
+        labelled = table_rows(args, model, table=data)
     except LimelightError:
         if args.label:
             raise
     else:
         try:
-            rows, _, count = sample_rows(labelled, most, model.task)
+            rows, labels, count = sample_rows(labelled, most, model.task)
+            labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
             column = find_task(model.task)([row.label for row in rows])
             return rows, column.index(model.labels, args.data), count
         except LimelightError as error:
             if args.label:
                 raise
-            fault = error  # the column was guessed: it may not be that of the labels
-    rows, _, count = sample_rows(table_rows(args, model, need_label=False), most, model.task)
+            fault = error
+    rows, _, count = sample_rows(table_rows(args, model, need_label=False, table=data), most, model.task)
     if fault is not None:
         warn(f"{fault}; going on without labels")
     return rows, None, count

@@ -14,6 +14,7 @@ from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, p
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..tables.rows import Row
+    from ..tables.table import Table
 
 HELP = "write an HTML report: how good a model is, which words decide, how far to trust that"
 DESCRIPTION = """\
@@ -47,22 +48,26 @@ def run(args: argparse.Namespace) -> None:
     """Read every row with every model and write the page."""
     from ..explain import save_report
     from ..explain.report import TrainingTexts, check_task
+    from ..tables.table import open_table
 
     check_out(args, page=True)
     if len(args.models) > 2:
         raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
-    given, need_label = args.label, _needs_label(args, models)
+    given, opened = args.label, open_table(args.data)
+    need_label = _needs_label(args, opened, models)
     if need_label:
         check_task(models)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
     take = _rows if args.label == given or args.train else _rows_if_label_fits
-    rows, data, need_label = take(args, args.data, models[0], need_label, list(further.values()))
+    rows, data, need_label = take(args, opened, models[0], need_label, list(further.values()))
     values = (
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
-    train = TrainingTexts(*_columns(_rows(args, args.train, models[0])[0])) if args.train else None
+    train = (
+        TrainingTexts(*_columns(_rows(args, open_table(args.train), models[0])[0])) if args.train else None
+    )
     report = save_report(
         args.out, models, *_columns(rows, need_label), names=names, progress=True, overwrite=args.overwrite,
         data=data, most=args.most, train=train, dates=values.get("date"), groups=values.get("by"),
@@ -71,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
     print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")
 
 
-def _needs_label(args: argparse.Namespace, models: list[Model]) -> bool:
+def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) -> bool:
     """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
     from ..reading.answers import answers_of
     from ..runtime.model_aspects import require_aspects
@@ -84,51 +89,47 @@ def _needs_label(args: argparse.Namespace, models: list[Model]) -> bool:
         return True
     if answers_of(models[0].task).is_number:
         return False
-    args.label = args.label or _find_label(args, models[0])
+    args.label = args.label or _find_label(args, table, models[0])
     return args.label is not None
 
 
-def _find_label(args: argparse.Namespace, model: Model) -> str | None:
+def _find_label(args: argparse.Namespace, table: Table, model: Model) -> str | None:
     """The column of labels, if the table has one: by its name, or the only one left if its first value fits.
 
     That of --by or --date is one only if no other is.
     """
     from ..tables.columns import LABELS, choose_columns
-    from ..tables.table import open_table
 
-    with open_table(args.data) as table:
-        text = choose_columns(args.data, args.text, need_label=False, names=table.names).text
-        rest = [name for name in table.names if name != text]
-        others = [name for name in rest if name not in (args.by, args.date)]
-        usual = [[name for name in some if name.lower() in LABELS] for some in (others, rest)]
-        found = usual[0] or usual[1]
-        if not found and len(others) == 1:
-            first = next(iter(table.rows(others)), None)
-            fits = isinstance(first, Sequence) and str(first[0]).strip() in map(str, model.labels)
-            found = others if fits else []
+    text = choose_columns(table, args.text, need_label=False).text
+    rest = [name for name in table.names if name != text]
+    others = [name for name in rest if name not in (args.by, args.date)]
+    usual = [[name for name in some if name.lower() in LABELS] for some in (others, rest)]
+    found = usual[0] or usual[1]
+    if not found and len(others) == 1:
+        values = [row[table.names.index(others[0])] for row in table.head()[:1]]
+        found = others if values and str(values[0]).strip() in map(str, model.labels) else []
     return choose_columns(args.data, text, names=[text, *found]).label if found else None
 
 
 def _rows_if_label_fits(
-    args: argparse.Namespace, path: str, model: Model, need_label: bool, further: Sequence[str]
+    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
 ) -> tuple[list[Row], str, bool]:
     """As `_rows`, but without labels if the column guessed for them holds anything else."""
+    table.hold()
     try:
-        return _rows(args, path, model, need_label, further)
+        return _rows(args, table, model, need_label, further)
     except LimelightError as error:
-        found = _rows(args, path, model, False, further)  # an error again if the labels are not to blame
+        found = _rows(args, table, model, False, further)  # an error again if the labels are not to blame
         warn(f"going without labels: the guessed column {args.label!r} does not fit: {error}")
         return found
 
 
 def _rows(
-    args: argparse.Namespace, path: str, model: Model, need_label: bool = True, further: Sequence[str] = ()
+    args: argparse.Namespace, table: Table, model: Model, need_label: bool = True, further: Sequence[str] = ()
 ) -> tuple[list[Row], str, bool]:
     """The rows of a table, its name, and whether the rows have labels."""
-    given = argparse.Namespace(**{**vars(args), "data": path})
-    if not need_label:
-        given.label = None
-    rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further)
+    given = args if need_label else argparse.Namespace(**{**vars(args), "label": None})
+    rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further, table=table)
     return rows, name, need_label
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import LimelightError, check_at_least
 from ..runtime.reader import Reader
-from ..tables.rows import is_missing
+from ..tables.rows import is_missing, texts_of
+from ..text.remarks import TextRemarks
 from .groups import distinguishing_words
 from .languages import other_languages
 from .left_out import Neighbours, find_neighbours, fit_classes, left_out_probabilities
@@ -78,6 +79,12 @@ class Health(NamedTuple):
     confused: list[ConfusedPair]
     issues: list[TextIssue]
     quality: dict[int, float]  # the chance of each label that was judged
+    remarks: Sequence[str] = ()  # on all of it, a line each
+    numbers: Sequence[int] = ()  # of the rows in their table
+
+    def number(self, row: int) -> int:
+        """The number of a row as people see it in its table; of texts in memory, from 1."""
+        return self.numbers[row] if self.numbers else row + 1
 
     @property
     def caution(self) -> str:
@@ -93,7 +100,7 @@ class Health(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the texts that they are about."""
         return {
-            "rows": len(self.texts), "classes": self.counts,
+            "rows": len(self.texts), "classes": self.counts, "remarks": list(self.remarks),
             **{name: [self._plain(each) for each in getattr(self, name)]
                for name in ("suspects", "duplicates", "confused", "issues")},
         }  # fmt: skip
@@ -123,6 +130,7 @@ def check(
     (['good food'], 'good')
     """
     check_at_least("seed", seed, 0)
+    texts = texts_of(texts)
     if len(texts) != len(labels):
         raise LimelightError(f"{len(texts)} texts and {len(labels)} labels", code="lengths-differ")
     issues, usable = _unusable(texts, labels)
@@ -138,10 +146,13 @@ def check(
     issues += [TextIssue(usable[k], "language", name) for k, name in other_languages(known).items()]
     issues += _cut(reader, known, usable, max_length)
     counts = dict(zip(classes, np.bincount(y, minlength=len(classes)).tolist(), strict=True))
+    remarks = TextRemarks()
+    for row in usable:
+        remarks.add(texts[row], names[row])
     quality = dict(zip(usable, P[np.arange(len(y)), y].tolist(), strict=True))
     return Health(
-        list(texts), names, counts, found.suspects(), found.duplicates(), found.confused(),
-        sorted(issues), quality,
+        texts, names, counts, found.suspects(), found.duplicates(), found.confused(),
+        sorted(issues), quality, remarks.lines(counts),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..tables import WRITABLE
 from ..tables.cells import KeptColumns
 from ..tables.columns import Columns
 from ..tables.formats import BadRowError
-from ..tables.rows import Row
+from ..tables.rows import Row, TableRows, show_reading
 from ..tables.table import Table
 from ..tables.writers import NewColumn, format_of, require_format, write_table
 from .health import Health
@@ -24,17 +24,30 @@ NEW = tuple(NewColumn(name, "label", "text") for name in ("row", "issue", "label
 KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In another language", "cut": "Cut"}
 
 
-def read_labelled(table: Table, columns: Columns) -> tuple[list[Any], list[Any]]:
-    """The texts and labels of a table as they are; a row that cannot be read at all is an error."""
-    texts, labels = [], []
-    for number, values in enumerate(table.rows([columns.text, columns.label]), 1):
+def read_labelled(
+    table: Table, columns: Columns, on_bad: str = "error", progress: bool = False
+) -> tuple[list[Any], list[Any], list[int]]:
+    """The texts and labels of a table as they are, and the numbers of the rows.
+
+    A row that cannot be read at all is an error. With `on_bad="skip"`, every row that others could not use is
+    skipped.
+    """
+    if on_bad == "skip":
+        rows = TableRows(table, columns, on_bad=on_bad)
+        read: Iterable[Any] = ((row.text, row.label) for row in rows)
+    else:
+        read = table.rows([columns.text, columns.label])
+    texts, labels, numbers = list[Any](), list[Any](), list[int]()
+    for values in show_reading(read, table.path, progress):
         if isinstance(values, BadRowError):
-            raise LimelightError(f"{table.path}, row {number}: {values}", code="row-unusable")
+            todo = "correct it, or skip such rows with --skip-bad"
+            raise LimelightError(f"{table.place}: {values}; {todo}", code="row-unusable")
         texts.append(values[0])
         labels.append(values[1])
+        numbers.append(table.number)
     if not texts:
         raise LimelightError(f"{table.path} has no rows to check", code="no-rows")
-    return texts, labels
+    return texts, labels, numbers
 
 
 def check_health_file(path: str | Path, overwrite: bool) -> None:
@@ -60,7 +73,7 @@ def save_health(
         for row, *cells in findings(health):
             text = health.texts[row]
             shown = Row(str(text or ""), cells=[str(text or "")])
-            writer.append([shown], [[cell] for cell in (str(row + 1), *cells)])
+            writer.append([shown], [[cell] for cell in (str(health.number(row)), *cells)])
 
 
 def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
@@ -71,7 +84,7 @@ def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
         about = f"{each.chance:.1%} that the label is right; {around}{f'; words: {words}' if words else ''}"
         yield each.row, "label", each.label, each.suggested, about
     for pair in health.duplicates:
-        about = f"nearly the same as row {pair.row2 + 1}, which is {pair.label2}"
+        about = f"nearly the same as row {health.number(pair.row2)}, which is {pair.label2}"
         yield pair.row, "duplicate", pair.label, "", about
     for issue in health.issues:
         yield issue.row, issue.kind, health.labels[issue.row], "", issue.about

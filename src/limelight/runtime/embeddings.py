@@ -54,8 +54,8 @@ def embed_table(
     form = require_format(out)
     embed = embed_by(model, flat, vector, progress)
     with open_table(table) as opened:
-        columns = choose_columns(table, text, need_label=False, names=opened.names)
-        rows, kept = open_rows(opened, columns, on_bad)
+        columns = choose_columns(opened, text, need_label=False)
+        rows, kept = open_rows(opened, columns, on_bad, progress)
         return write_embedded(out, form, rows, kept, embed, overwrite)
 
 

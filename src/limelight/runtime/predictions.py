@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,10 @@ from ..errors import LimelightError, check_at_least
 from ..reading.answers import answers_of
 from ..reading.questions import are_numbers
 from ..reading.reading import AnyReading
+from ..tables.aside import Aside
 from ..tables.cells import KeptColumns, find_type
 from ..tables.columns import Columns, choose_columns
-from ..tables.rows import Row, TableRows, open_rows, text_columns, without_skipped
+from ..tables.rows import Row, TableRows, open_rows, show_reading, text_columns
 from ..tables.table import Table, open_table
 from ..tables.writers import LISTS, NewColumn, TableWriter, Values, require_format, write_table
 from ..text.tasks import find_task
@@ -60,8 +61,8 @@ def predict_table(
     """
     form = require_format(out)
     with open_table(table) as opened:
-        columns = choose_columns(table, text, None, text2, False, model.pair, opened.names)
-        rows, kept = open_rows(opened, columns, on_bad)
+        columns = choose_columns(opened, text, None, text2, False, model.pair)
+        rows, kept = open_rows(opened, columns, on_bad, progress)
         found = Predictions(
             model, form, kept, probabilities=probabilities, top=top, words=words, aspects=aspects,
             abstain_below=abstain_below,
@@ -79,18 +80,18 @@ def predict_labelled(
 
     >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
     """
-    with table if isinstance(table, Table) else open_table(table) as table:
-        read = partial(TableRows, table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
-        checked = read()
-        labels = find_task(model.task)(row.label for row in checked)
-        truth = labels.index(model.labels, without_skipped(str(table.path), checked.skipped))
-        first, second = text_columns(read(), model.pair)
-        parts = list(model.predict_proba_stream(first, second, progress=progress))
-    if sum(map(len, parts)) != len(truth):
-        raise LimelightError(
-            f"{table.path} changed while it was being read; run this again", code="file-changed"
-        )
-    return np.concatenate(parts), truth
+    with (
+        table if isinstance(table, Table) else open_table(table) as table,
+        closing(Aside(table.path)) as aside,
+    ):
+        rows = TableRows(table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
+        labels = find_task(model.task)()
+        for row in show_reading(rows, table.path, progress):
+            labels.append(row.label)
+            aside.append((row.text, None, row.text2))
+        truth = labels.index(model.labels, rows.name_row)
+        first, second = text_columns((Row(*each) for each in aside), model.pair)
+        return np.concatenate(list(model.predict_proba_stream(first, second, progress=progress))), truth
 
 
 class Predictions:

@@ -60,13 +60,13 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
     >>> free_names(["id", "label", "id"], taken=["label", "confidence"])
     ['id', 'given_label', 'id_2']
     """
-    used, found = set(taken), []
-    ours = frozenset(used)
+    used, found, numbers = set(taken), [], dict[str, int]()
+    ours, given = frozenset(used), frozenset(names)
     for name in names:
-        free, number = f"given_{name}" if name in ours else name, 1
-        while free in used or (free != name and free in names):
-            number += 1
-            free = f"{name}_{number}"
+        free = f"given_{name}" if name in ours else name
+        while free in used or (free != name and free in given):
+            numbers[name] = numbers.get(name, 1) + 1
+            free = f"{name}_{numbers[name]}"
         used.add(free)
         found.append(free)
     return found

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from .formats import join_names
-from .table import column_names
+from .table import Table, open_table
 
 # Usual names of columns. One is guessed only if no other of its list is in the table.
 TEXTS = (
@@ -24,6 +26,7 @@ PAIRS = (
     ("premise", "hypothesis"), ("sentence1", "sentence2"), ("text1", "text2"), ("text", "text2"),
     ("text_a", "text_b"), ("sentence_a", "sentence_b"), ("question1", "question2"),
 )  # fmt: skip
+MIN_TEXT = 20  # characters, on average, of texts that are known by their length
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Columns:
 
 
 def choose_columns(
-    path: str | Path,
+    table: str | Path | Table,
     text: str | None = None,
     label: str | None = None,
     text2: str | None = None,
@@ -56,10 +59,11 @@ def choose_columns(
 ) -> Columns:
     """Check the columns that are named, and guess the others.
 
-    A column is guessed if it is the only one with a usual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; case
-    does not matter); a label also if only one column is left. A label is guessed only if it is needed.
-    With `pair=None`, the names decide between single texts and pairs. With `names`, those of its columns, the
-    table is not read, and `path` is for errors only.
+    A column is guessed if it is the only one with a usual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; case,
+    spaces and hyphens do not matter). Where no name is usual, the text is the column whose texts are by far
+    the longest, which a warning says; the label is the only column left. A label is guessed only if it is
+    needed. With `pair=None`, the names decide between single texts and pairs. With `names`, those of its
+    columns, nothing is read, and `table` is its name in errors.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
@@ -67,7 +71,11 @@ def choose_columns(
     >>> choose_columns(path)
     Columns(text='text', label='stars', text2=None)
     """
-    names = column_names(Path(path)) if names is None else names
+    if names is None and not isinstance(table, Table):
+        with open_table(table) as opened:
+            return choose_columns(opened, text, label, text2, need_label, pair)
+    head: Callable[[], list[Sequence[Any]]] = table.head if isinstance(table, Table) else list
+    path, names = (table.path, table.names) if isinstance(table, Table) else (table, names or [])
     given = [name for name in (text, label, text2) if name is not None]
     for name in given:
         check_column(path, name, names)
@@ -80,7 +88,7 @@ def choose_columns(
     if pair or text2:
         text, text2 = _choose_pair(path, text, text2, names)
     else:
-        text = text or _guess(path, "text", TEXTS, [n for n in names if n != label], names)
+        text = text or _guess(path, "text", TEXTS, [n for n in names if n != label], names, head)
     if need_label and label is None:
         rest = [n for n in names if n not in (text, text2)]
         label = rest[0] if len(rest) == 1 else _guess(path, "label", LABELS, rest, names)
@@ -115,15 +123,24 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
     return pairs[0]
 
 
+def _spell(name: str) -> str:
+    """A name as the usual ones are spelled.
+
+    >>> _spell("Review text")
+    'review_text'
+    """
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
 def _usual_pairs(names: list[str]) -> list[tuple[str, str]]:
-    spelled = {name.lower(): name for name in names}
+    spelled = {_spell(name): name for name in names}
     return [(spelled[a], spelled[b]) for a, b in PAIRS if a in spelled and b in spelled]
 
 
 def _has_pairs(path: str | Path, names: list[str]) -> bool:
     """Whether there is a pair of text columns and no column that could be a single text."""
     pairs = _usual_pairs(names)
-    single = [name for name in names if name.lower() in TEXTS]
+    single = [name for name in names if _spell(name) in TEXTS]
     for first, second in pairs:
         if first in single:
             raise LimelightError(
@@ -134,11 +151,30 @@ def _has_pairs(path: str | Path, names: list[str]) -> bool:
     return len(pairs) == 1 and not single
 
 
-def _guess(path: str | Path, what: str, usual: Sequence[str], rest: list[str], names: list[str]) -> str:
-    found = [name for name in rest if name.lower() in usual]
+def _guess(
+    path: str | Path, what: str, usual: Sequence[str], rest: list[str], names: list[str],
+    head: Callable[[], list[Sequence[Any]]] = list,
+) -> str:  # fmt: skip
+    found = [name for name in rest if _spell(name) in usual]
+    if not found and (longest := _longest(head(), names)) in rest:
+        warn(f"{path}: taking {longest!r} for the {what}: its texts are the longest; --{what} names another")
+        return str(longest)
     if len(found) != 1:
         raise LimelightError(
             f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}",
             code="column-ambiguous",
         )
     return found[0]
+
+
+def _longest(rows: list[Sequence[Any]], names: list[str]) -> str | None:
+    """The column whose texts are by far the longest of some rows; none where a header may be missing."""
+    if not rows or any(name.replace(".", "").isdecimal() for name in names):
+        return None
+    lengths = [
+        sum(len(x) for x in column if isinstance(x, str)) / len(rows) for column in zip(*rows, strict=True)
+    ]
+    *others, longest = sorted(lengths)
+    name = names[lengths.index(longest)]
+    is_clear = longest >= max(MIN_TEXT, 2 * max(others, default=0), 2 * len(name))
+    return name if is_clear and names.count(name) == 1 else None

@@ -13,7 +13,14 @@ VARIABLE = "LIMELIGHT_ENCODING"  # also set by --encoding: other processes that 
 HEAD = 2**20  # bytes that a guess is made from
 UTF8 = "utf-8-sig"
 WESTERN = "cp1252"  # Windows-1252: all of Latin-1, and the quotation marks that offices write
-_MARKS = {codecs.BOM_UTF8: UTF8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_MARKS = {  # that of UTF-16 is the beginning of one of UTF-32
+    codecs.BOM_UTF8: UTF8, codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
+_ZEROS: dict[tuple[bool, ...], str] = {  # which of four bytes are mostly zero where most letters are Latin
+    (False, True, False, True): "utf-16-le", (True, False, True, False): "utf-16-be",
+    (False, True, True, True): "utf-32-le", (True, True, True, False): "utf-32-be",
+}  # fmt: skip
 
 
 @contextmanager
@@ -53,12 +60,14 @@ def stated_encoding() -> str | None:
 def guess_encoding(head: bytes) -> str | None:
     """The encoding of a text that begins with `head`; None if it is UTF-8 or not to be guessed.
 
-    >>> guess_encoding("café".encode("latin-1")), guess_encoding("café".encode("utf-16"))
-    ('cp1252', 'utf-16')
+    >>> [guess_encoding("café".encode(name)) for name in ("latin-1", "utf-16", "utf-32", "utf-16-be")]
+    ['cp1252', 'utf-16', 'utf-32', 'utf-16-be']
     """
     marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
     if marked:
         return None if marked == UTF8 else marked
+    if wide := _ZEROS.get(tuple(2 * head[k::4].count(0) > len(head) // 4 for k in range(4))):
+        return wide
     whole = len(head) < HEAD  # otherwise the last character may be cut
     valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
     if "\ufffd" not in valid:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime
 import math
 import re
-import zipfile
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import LimelightError, warn
 from ..storage.compression import tidy_reading
-from .abstract import Table, Values
+from .abstract import CellTable
 from .cells import KeptColumns, as_text, as_unicode, find_type, is_formula
-from .formats import BadRowError, join_names, max_row, shorten, split_sheet
+from .formats import join_names, max_row, shorten, split_sheet
 
 MAX_BYTES = 2**30  # of a book when it is unpacked: the library holds all its different texts in memory
 MAX_ROWS, MAX_COLUMNS, MAX_CELL = 2**20, 2**14, 2**15 - 1  # of a sheet; characters as UTF-16 counts them
@@ -26,60 +26,89 @@ _TO_ESCAPE = re.compile(f"[{_CONTROL}]|_(?=x[0-9A-Fa-f]{{4}}[_{_CONTROL}])")  # 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring of ECMA-376: a character's number in UTF-16
 
 
-class ExcelTable(Table):
+class ExcelTable(CellTable):
     """The first sheet of a book, or the one after `#`. Its first row that is not empty names the columns."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         file, sheet = split_sheet(path)
-        self._file = _open_book(file)
         try:
-            self._sheet = _choose_sheet(self._file, file, sheet)
-            with _tidy(path):
-                self.names = self._header()
+            self._book = _open_book(file, self._open)
+            self._sheet = _choose_sheet(self._book, file, sheet)
+            self._source = self._read()
+            self.names = self._header()
         except BaseException:
             self.close()
             raise
 
-    def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
-        positions = [None if name is None else self.names.index(name) for name in wanted]
-        width, limit = len(self.names), max_row()
-        with _tidy(self.path):
-            records = self._records()
-            next(records)
-            for cells in records:
-                if any(each is not None for each in cells[width:]):
-                    yield BadRowError(f"it has cells to the right of the {width} columns of the header")
-                    continue
-                row = (*cells[:width], *[None] * (width - len(cells)))
-                found = [None if k is None else row[k] for k in positions]
-                if sum(len(each) for each in found if isinstance(each, str)) > limit:
-                    yield BadRowError(f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)")
-                else:
-                    yield [*found, row] if keep else found
-
     def columns(self) -> KeptColumns:
+        self.hold()
         types = [""] * len(self.names)
-        for values in self.rows(self.names):
-            if not isinstance(values, BadRowError):
-                types = [find_type([value], before) for value, before in zip(values, types, strict=True)]
+        for _, cells, fault in self._items():
+            if fault is None:
+                types = [find_type([value], before) for value, before in zip(cells, types, strict=True)]
         return KeptColumns(self.names, types, str(self.path))
 
     def _header(self) -> list[str]:
-        names = [as_text(each).strip() for each in next(self._records(), ())]
-        while names and not names[-1]:
-            names.pop()
-        if not names:
-            wrong = f"{self.path} is empty; the first row of its sheet must name the columns"
-            raise LimelightError(wrong, code="no-rows")
-        return names
+        for _, names, _ in self._source:
+            return list(names)
+        wrong = f"{self.path} is empty; the first row of its sheet must name the columns"
+        raise LimelightError(wrong, code="no-rows")
 
-    def _records(self) -> Iterator[list[Any]]:
-        """Every row that is not empty."""
-        for row in self._sheet.iter_rows():
-            cells = [None if each.data_type == "e" else _value(each.value) for each in row]
-            if any(each is not None for each in cells):
-                yield cells
+    def _read(self) -> Iterator[tuple[int, Any, str | None]]:
+        """The header, then every row that is not empty, by the number that Excel shows."""
+        width, limit = 0, max_row()
+        with _tidy(self.path):
+            for number, cells in self._rows():
+                if not width:
+                    names = [as_text(each).strip() for each in _fill(cells, max(cells))]
+                    width = max((k for k, name in enumerate(names, 1) if name), default=0)
+                    if width:
+                        yield number, names[:width], None
+                elif max(cells) > width:
+                    yield number, None, f"it has cells to the right of the {width} columns of the header"
+                elif sum(len(each) for each in cells.values() if isinstance(each, str)) > limit:
+                    yield number, None, f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)"
+                else:
+                    yield number, _fill(cells, width), None
+
+    def _rows(self) -> Iterator[tuple[int, dict[int, Any]]]:
+        """The number of each row that is not empty, and its cells by column, from 1.
+
+        The library's own way goes by the size that the sheet states, which may be wrong.
+        """
+        from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
+
+        book, unsaved = self._book.wb, 0
+
+        def parse_cell(element: Any) -> Any:
+            nonlocal unsaved
+            found = WorkSheetParser.parse_cell(parser, element)
+            unsaved += found["value"] is None and element.find(FORMULA_TAG) is not None
+            return found
+
+        with self._book.archive.open(self._sheet) as source:
+            parser = WorkSheetParser(
+                source, self._book.shared_strings, data_only=True, epoch=book.epoch,
+                date_formats=book._date_formats, timedelta_formats=book._timedelta_formats,
+            )  # fmt: skip
+            parser.parse_cell, parser.parse_extensions = parse_cell, lambda element: None  # it would warn
+            for number, row in parser.parse():
+                values = ((cell["column"], _value(cell["value"])) for cell in row if cell["data_type"] != "e")
+                if cells := {column: value for column, value in values if value is not None}:
+                    yield number, cells
+        if unsaved:
+            what = f"{unsaved:,} formulas were saved without their values, and count as empty"
+            warn(f"{self.path}: {what}; open the book in Excel and save it")
+
+
+def _fill(cells: dict[int, Any], width: int) -> list[Any]:
+    """The cells of a row in order.
+
+    >>> _fill({1: "Good soup.", 3: 5}, 4)
+    ['Good soup.', None, 5, None]
+    """
+    return [cells.get(column) for column in range(1, width + 1)]
 
 
 def _value(cell: Any) -> Any:
@@ -91,7 +120,7 @@ def _value(cell: Any) -> Any:
     if isinstance(cell, str):
         return _unescape(cell) or None
     if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
-        return cell.isoformat().removesuffix("T00:00:00")
+        return str(cell).removesuffix(" 00:00:00")
     return str(cell) if isinstance(cell, datetime.timedelta) else cell
 
 
@@ -183,18 +212,23 @@ def need_openpyxl(what: str | Path = "writing .xlsx") -> Any:
     return openpyxl
 
 
-def _open_book(path: Path) -> Any:
-    library = need_openpyxl(path)
-    with _tidy(path):
-        with zipfile.ZipFile(path) as archive:
-            size = sum(each.file_size for each in archive.infolist())
+def _open_book(path: Path, stack: ExitStack) -> Any:
+    """The library's reader of a book, whose sheets are not looked at yet, open until the stack is closed."""
+    need_openpyxl(path)
+    from openpyxl.reader.excel import ExcelReader, apply_stylesheet
+
+    with _tidy(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles
+        reader = ExcelReader(stack.enter_context(path.open("rb")), read_only=True, keep_links=False)
+        size = sum(each.file_size for each in reader.archive.infolist())
         if size > MAX_BYTES:
             wrong = f"{path} has {size:,} bytes when unpacked, more than {MAX_BYTES:,}"
             raise LimelightError(f"{wrong}; save the sheet as .csv", code="file-too-large")
-        reader = library.reader.excel.ExcelReader(path, read_only=True, data_only=True, keep_links=False)
-        reader.read_strings = lambda: _read_strings(reader)
-        reader.read()
-        return reader.wb
+        reader.read_manifest()
+        _read_strings(reader)
+        reader.read_workbook()
+        apply_stylesheet(reader.archive, reader.wb)  # by which a number is a date
+        return reader
 
 
 def _read_strings(reader: Any) -> None:
@@ -213,18 +247,22 @@ def _read_strings(reader: Any) -> None:
                 node.clear()
 
 
-def _choose_sheet(book: Any, path: Path, name: str) -> Any:
-    names = [each.title for each in book.worksheets]  # without sheets that are charts
-    if name in names:
-        return book[name]
-    if name or not names:
+def _choose_sheet(book: Any, path: Path, name: str) -> str:
+    """The part of a book that holds the sheet: without a name, the first that can be seen."""
+    with _tidy(path):
+        found = [(sheet, rel.target) for sheet, rel in book.parser.find_sheets() if "chart" not in rel.Type]
+    sheets = {sheet.name: part for sheet, part in found if part in book.valid_files}
+    if name or not sheets:
+        if name in sheets:
+            return str(sheets[name])
         raise LimelightError(
-            f"{path} has no sheet {name!r}; it has: {join_names(names)}", code="sheet-missing"
+            f"{path} has no sheet {name!r}; it has: {join_names(list(sheets))}", code="sheet-missing"
         )
+    names = [sheet.name for sheet, _ in found if sheet.state == "visible"] or list(sheets)
     if len(names) > 1:
         other = f"for another: {path.name}#{names[1]}"
         warn(f"{path}: reading the first of its {len(names)} sheets, {names[0]!r}; {other}")
-    return book[names[0]]
+    return str(sheets[names[0]])
 
 
 @contextmanager

@@ -70,30 +70,31 @@ def max_row() -> int:
 class BoundedLines(Generic[AnyStr]):
     """The lines of a file. A row, which may take several, is an error if it is longer than `max_row`.
 
+    `number` is that of the last line, `begin` that of the first one of its row.
+
     >>> import io
     >>> list(BoundedLines(io.StringIO("a\\nb\\n"), "notes"))
     ['a\\n', 'b\\n']
     """
 
     def __init__(self, file: IO[AnyStr], name: str | Path) -> None:
-        self.limit = max_row()
+        self.limit, self.number, self.begin = max_row(), 0, 1
         self._file: IO[AnyStr] = file
-        self._name, self._held, self._row = name, 0, 0
+        self._name, self._held = name, 0
 
     def start_row(self) -> None:
         """What follows belongs to the next row."""
-        self._held = 0
-        self._row += 1
+        self._held, self.begin = 0, self.number + 1
 
     def __iter__(self) -> Iterator[AnyStr]:
         readline, most = self._file.readline, self.limit + 1
         while line := readline(most):
+            self.number += 1
             self._held += len(line)
             if self._held > self.limit:
-                row = f"row {self._row}" if self._row else "its header"
                 raise LimelightError(
-                    f"{self._name}, {row}: more than {self.limit:,} characters; if that is right, allow more "
-                    "with the environment variable LIMELIGHT_MAX_ROW",
+                    f"{self._name}, line {self.begin}: a row of more than {self.limit:,} characters; if that "
+                    "is right, allow more with the environment variable LIMELIGHT_MAX_ROW",
                     code="row-too-long",
                 )
             yield line

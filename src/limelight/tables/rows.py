@@ -1,27 +1,34 @@
 """The rows of a table one by one, however large the file is: a text, its label, for a pair the second text.
 
-Rows are numbered from 1, without the header. An error about a row is one line with its number;
-`on_bad="skip"` skips the rows that cannot be used, such as those without text or label, and counts them.
+Rows have the numbers that people see who open the file: in csv and xlsx as a spreadsheet shows them, the
+header and empty rows and all; of jsonl and lines of text, those of the lines. An error about a row is one
+line with its number; `on_bad="skip"` skips the rows that cannot be used, such as those without text or label.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
 from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import LimelightError, check_choice
-from .cells import KeptColumns
+from tqdm import tqdm
+
+from ..errors import LimelightError, check_choice, warn
+from .cells import KeptColumns, as_text
 from .columns import Columns, check_column
 from .formats import BadRowError, shorten
 from .table import Table, Values, open_table
 
+PLAIN = (bool, int, float, Decimal, date, time, timedelta)  # what is a text where texts are expected
 MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
 TOO_LARGE = 10**MAX_DIGITS
+SHOWN = 5  # skipped rows that are named
 
 
 class Row(NamedTuple):
@@ -34,17 +41,34 @@ class Row(NamedTuple):
     reasons: Any = None  # what is marked in the text, as in text/reasons.py
 
 
-def check_text(text: Any, where: str) -> None:
-    """Raise unless a text is a string with more than spaces in it, and without NUL characters."""
+def check_text(text: Any, where: str) -> str:
+    """The text of a cell, which must have more than spaces in it, and no NUL characters.
+
+    A number, a boolean or a date is the text that csv would have for it.
+
+    >>> check_text("Good soup.", "column 'text'"), check_text(3, "column 'text'")
+    ('Good soup.', '3')
+    """
     if isinstance(text, str) and text and not text.isspace():
         if "\0" in text:  # of binary data, or of a file in another encoding
             raise BadRowError(f"a NUL character in {where}")
-        return
+        return text
     if is_missing(text):
         raise BadRowError(f"no text in {where}")
     if isinstance(text, str):
         raise BadRowError(f"only spaces in {where}")
+    if isinstance(text, PLAIN):
+        return as_text(text)
     raise BadRowError(f"{shorten(repr(text))} in {where} is not text")
+
+
+def texts_of(values: Iterable[Any]) -> list[Any]:
+    """A column of texts in which numbers, booleans and dates are their text, as in `check_text`.
+
+    >>> texts_of(["Good soup.", 3, True, None])
+    ['Good soup.', '3', 'true', None]
+    """
+    return [as_text(x) if isinstance(x, PLAIN) and not is_missing(x) else x for x in values]
 
 
 def check_label(label: Any, where: str) -> Any:
@@ -71,20 +95,47 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-class TableRows(Iterator[Row]):
-    """The rows of a table, one after the other, checked; `number` is the last one's, `skipped` a count.
+class RowNumbers:
+    """The numbers of many rows in their table; memory is taken only where there are gaps.
 
-    A text must be a string with more than spaces in it. A label from csv or tsv is a string without the
-    spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With
-    `keep`, rows come with all their cells, with `further` with those of these columns. `parse_label` turns
-    what is in a cell into a label. A table that is open already stays open, for another pass.
+    >>> numbers = RowNumbers()
+    >>> for number in (2, 3, 7, 8):
+    ...     numbers.append(number)
+    >>> len(numbers), [numbers[k] for k in range(4)]
+    (4, [2, 3, 7, 8])
+    """
+
+    def __init__(self) -> None:
+        self._places, self._first, self._next, self._count = list[int](), list[int](), 0, 0
+
+    def append(self, number: int) -> None:
+        if number != self._next:
+            self._places.append(self._count)
+            self._first.append(number)
+        self._next, self._count = number + 1, self._count + 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> int:
+        run = bisect_right(self._places, place) - 1
+        return self._first[run] + place - self._places[run]
+
+
+class TableRows(Iterator[Row]):
+    """The rows of a table, one after the other, checked; `numbers` has theirs, `skipped` is a count.
+
+    A text must have more than spaces in it. A label from csv or tsv is a string without the spaces around it;
+    jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With `keep`, rows come
+    with all their cells, with `further` with those of these columns. `parse_label` turns what is in a cell
+    into a label. A table that is open already stays open.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
     >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
     >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
     >>> next(rows), rows.number, rows.skipped
-    (Row(text='Good soup.', label='5', text2=None, cells=None, reasons=None), 2, 1)
+    (Row(text='Good soup.', label='5', text2=None, cells=None, reasons=None), 3, 1)
     """
 
     def __init__(
@@ -99,7 +150,7 @@ class TableRows(Iterator[Row]):
         further: Sequence[str] = (),
     ) -> None:
         check_choice("on_bad", on_bad, ("error", "skip"))
-        self.number = self.skipped = 0
+        self.numbers, self.skipped, self._first_skipped = RowNumbers(), 0, list[int]()
         self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label
         self._parse_reasons, self._further = parse_reasons, len(further)
         self._table = table if isinstance(table, Table) else open_table(table)
@@ -117,43 +168,56 @@ class TableRows(Iterator[Row]):
     def __next__(self) -> Row:
         return next(self._rows)
 
+    @property
+    def number(self) -> int:
+        """That of the last row."""
+        return self._table.number
+
+    def name_row(self, place: int) -> str:
+        """The file and number of a row that was given, by its place among them."""
+        return f"{self._path}, {self._table.unit} {self.numbers[place]}"
+
     def _checked(self, rows: Iterator[Values]) -> Iterator[Row]:
         for values in rows:
-            self.number += 1
             try:
                 row = self._check_row(values)
             except BadRowError as error:
                 self._reject(error)
             else:
+                self.numbers.append(self.number)
                 yield row
         if not self._stays_open:
             self._table.close()
-        if self.number == 0:
+        count = len(self.numbers) + self.skipped
+        if count == 0:
             raise LimelightError(
                 f"{self._path} has no rows; it needs at least one below its header", code="no-rows"
             )
-        if self.number == self.skipped:
+        if count == self.skipped:
             raise LimelightError(
-                f"{self._path}: none of its {self.number:,} rows can be used; check the columns",
-                code="no-rows",
+                f"{self._path}: none of its {count:,} rows can be used; check the columns", code="no-rows"
             )
         if self.skipped:
-            what = f"skipped {self.skipped:,} of its {self.number:,} rows, which cannot be used"
-            warnings.warn(f"{self._path}: {what}", UserWarning, stacklevel=2)
+            which = ", ".join(map(str, self._first_skipped)) + (", ..." if self.skipped > SHOWN else "")
+            which = f"{self._table.unit}{'s' if self.skipped > 1 else ''} {which}"
+            warn(
+                f"{self._path}: skipped {self.skipped:,} of its {count:,} rows, which cannot be used: {which}"
+            )
 
     def _check_row(self, values: Values) -> Row:
         if isinstance(values, BadRowError):
             raise values
         text, label, text2, *cells = values
         columns, where = self._columns, self._where
-        check_text(text, where[0])
+        text = check_text(text, where[0])
         if columns.text2 is not None:
-            check_text(text2, where[2])
+            text2 = check_text(text2, where[2])
         if columns.label is not None:
             label = label.strip() if isinstance(label, str) else label
             label = self._parse_label(label, where[1])
         if self._parse_reasons:
-            return self._parse_reasons(Row(text, label, text2, reasons=cells[:2]))
+            further = cells[2:] if self._further else None
+            return self._parse_reasons(Row(text, label, text2, further, cells[:2]))
         if self._further:
             return Row(text, label, text2, cells[: self._further])
         return Row(text, label, text2, *cells)
@@ -161,19 +225,28 @@ class TableRows(Iterator[Row]):
     def _reject(self, error: BadRowError) -> None:
         if not self._skip:
             raise LimelightError(
-                f"{self._path}, row {self.number}: {error}; correct it, or skip such rows "
-                "with --skip-bad (in Python: on_bad='skip')",
+                f"{self._table.place}: {error}; correct it, or skip such rows with --skip-bad "
+                "(in Python: on_bad='skip')",
                 code="row-unusable",
             ) from None
         self.skipped += 1
+        if self.skipped <= SHOWN:
+            self._first_skipped.append(self.number)
 
 
-def open_rows(table: Table, columns: Columns, on_bad: str) -> tuple[TableRows, KeptColumns]:
+def open_rows(
+    table: Table, columns: Columns, on_bad: str, progress: bool = False
+) -> tuple[TableRows, KeptColumns]:
     """The rows of a table with all their cells; unless they are skipped, unusable rows are an error now."""
     if on_bad == "error":
-        deque(TableRows(table, columns), maxlen=0)
-    kept = table.columns()
-    return TableRows(table, columns, on_bad=on_bad, keep=True), kept
+        table.hold()
+        deque(show_reading(TableRows(table, columns), table.path, progress), maxlen=0)
+    return TableRows(table, columns, on_bad=on_bad, keep=True), table.columns()
+
+
+def show_reading(rows: Iterable[Any], path: Path, progress: bool) -> Any:
+    """The same rows, counted on a terminal while a table is read that is worked on later."""
+    return tqdm(rows, f"reading {path.name}", unit=" rows", leave=False, disable=None if progress else True)
 
 
 def chunks(rows: Iterable[Row], size: int = 1000, characters: int = 1_000_000) -> Iterator[list[Row]]:
@@ -213,12 +286,3 @@ def text_columns(
         return (row.text for row in noted()), None
     first, second = tee(noted())
     return (row.text for row in first), (row.text2 or "" for row in second)
-
-
-def without_skipped(name: str, skipped: int) -> str:
-    """The name of a table for a message whose row number does not count the skipped rows.
-
-    >>> without_skipped("test.csv", 2)
-    'test.csv without the 2 skipped'
-    """
-    return f"{name} without the {skipped:,} skipped" if skipped else name

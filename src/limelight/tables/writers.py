@@ -122,10 +122,7 @@ class CsvTable:
     def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
         new = [map(form, each) for form, each in zip(self._formats, values, strict=True)]
         for row, *cells in zip(rows, *new, strict=True):
-            if isinstance(row.cells, list):  # from csv, tsv or lines: text already
-                self._write(cells + row.cells)
-            else:
-                self._write([*cells, *map(as_text, list_cells(row.cells, self.kept.names))])
+            self._write([*cells, *map(as_text, list_cells(row.cells, self.kept.names))])
         self.stream.flush()
 
     def _write(self, cells: list[Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..tables.formats import shorten
+from ..tables.rows import texts_of
 from .labels import LARGEST, TWICE, Label, are_many_numbers, check_types, not_ordered, spelled_twice
 
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -48,13 +49,17 @@ def _check_each(
 
 
 def as_texts(values: Any, what: str = "texts") -> list[str]:
-    """A list of strings; anything else in it is an error that names its place.
+    """A list of strings, among which a number is its text; anything else is an error that names its place.
 
+    >>> as_texts(["Good soup", 3])
+    ['Good soup', '3']
     >>> as_texts(["Good soup", None])
     Traceback (most recent call last):
     limelight.errors.LimelightError: texts[1] is None; each must be a string
     """
     texts = as_list(values, what)
+    if any(isinstance(text, str) for text in texts):  # or it is another column, such as that of the labels
+        texts = texts_of(texts)
     _check_each(texts, what, lambda text: isinstance(text, str), "each must be a string", "text-type")
     return texts
 

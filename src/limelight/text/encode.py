@@ -25,7 +25,7 @@ from .arrays import ArraysInMemory, ArraysOnDisk
 from .dataset import LAYOUT, Dataset, Split, write_description
 from .encode_steps import Encoding, ShareOfRows
 from .labels import Label
-from .sources import MemorySource, TableSource, Texts, table_paths
+from .sources import MemorySource, TableSource, Texts, Watch, table_paths
 from .vectors import PretrainedWords
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
@@ -54,6 +54,8 @@ def encode_tables(
     folder: str | Path = "",
     start: PretrainedWords | None = None,
     all_words: bool = False,
+    further: Sequence[str] = (),
+    watch: Watch | None = None,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
@@ -66,6 +68,7 @@ def encode_tables(
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
     `all_words` the words of all splits are known, for an encoder that reads the words themselves.
+    `watch` sees the training rows as they pass, with their cells of the columns `further`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -78,26 +81,30 @@ def encode_tables(
     files = table_paths({"train": train, "dev": dev, "test": test})
     first = open_table(Path(folder, files["train"][0]))
     pair = None if labelled else False
-    columns = choose_columns(first.path, text, label, text2, labelled, pair, first.names)
+    columns = choose_columns(first, text, label, text2, labelled, pair)
     marked = replace(columns, reasons=reasons, not_reasons=not_reasons)
     sources = {
         name: TableSource(paths, columns, on_bad, Path(folder))
         for name, paths in files.items()
         if name != "train"
     }
-    sources = {"train": TableSource(files["train"], marked, on_bad, Path(folder), table=first), **sources}
+    train_rows = TableSource(
+        files["train"], marked, on_bad, Path(folder), table=first, further=further, watch=watch
+    )
+    sources = {"train": train_rows, **sources}
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():
             stack.callback(source.close)
         arrays = ArraysOnDisk(new)
         how = holdout, seed, progress, start, None, folder, all_words
-        dataset = Encoding(sources, arrays, recipe, *how).run()
+        encoding = Encoding(sources, arrays, recipe, *how)
+        dataset = encoding.run()
         dataset.facts["columns"] = {
             k: v for k, v in asdict(marked).items() if v or k in ("text", "label", "text2")
         }
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
-        notes = (guessed, dataset.facts.get("goes_on"), dataset.facts["held_out"])
+        notes = (guessed, *encoding.remarks, dataset.facts.get("goes_on"), dataset.facts["held_out"])
         for note in filter(None, notes if progress and labelled else ()):
             print(note, file=sys.stderr)
         write_description(dataset, new)

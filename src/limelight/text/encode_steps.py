@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from tqdm import tqdm
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
-from ..tables.rows import chunks, without_skipped
+from ..tables.rows import chunks
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, LabelColumn, are_many_numbers, join_classes
+from .remarks import TextRemarks
 from .sources import TextSource
 from .split_pool import SplitPool
 from .tasks import LabelFormat, count_labels, find_task
@@ -53,6 +54,8 @@ class Encoding:
     names: Sequence[Label] | None = None  # of all classes, where the labels are places in this list
     vectors_folder: str | Path = ""
     all_words: bool = False  # those of every row are in the vocabulary, not of the training rows alone
+    seen: TextRemarks = field(default_factory=TextRemarks)  # the training rows
+    remarks: Sequence[str] = ()  # on them, a line each
 
     def run(self) -> Dataset:
         """Read the rows, fill the arrays and describe them."""
@@ -73,6 +76,7 @@ class Encoding:
         check_numbers(classes, recipe.task, train.where)
         counts = count_labels(task, labels["train"], classes) if classes else {}
         warn_about_labels(counts, self.names or classes, known)
+        self.remarks = self.seen.lines({name: rows for name, rows in counts.items() if rows > 1})
         held, note = self._hold_out(find_task(task).strata(labels["train"]), find_task(task).group)
         tokenizer = self._choose_words(self._count_words(store, held))
         if pretrained and (start or recipe.extra_words):
@@ -109,7 +113,7 @@ class Encoding:
         task, train = self.recipe.task, self.sources["train"]
         if task == "auto":
             train.labels = LabelFormat(task, self.recipe.separator)
-            first = next(train.rows(), None) if train.labelled else None
+            first = train.first() if train.labelled else None
             task = "multi-label" if first is not None and isinstance(first.label, tuple) else "classification"
         for source in self.sources.values():
             source.labels = LabelFormat(task, self.recipe.separator)
@@ -134,6 +138,8 @@ class Encoding:
             for row, place in zip(rows, number, strict=False):
                 marked += [(place, *texts) for texts in row.reasons or ()]
                 labels.append(row.label if source.labelled else 0)
+                if source is self.sources["train"]:
+                    self.seen.add(row.text, row.label, row.text2)
             yield [row.text for row in rows] + [row.text2 for row in rows if row.text2 is not None]
 
     def _number_labels(
@@ -147,8 +153,7 @@ class Encoding:
         if not train.labelled:
             return (), {name: column.numbers for name, column in columns.items()}
         classes = join_classes(columns["train"].classes(), known)
-        where = {name: without_skipped(source.where, source.skipped) for name, source in self.sources.items()}
-        labels = {name: column.index(classes, where[name]) for name, column in columns.items()}
+        labels = {name: each.index(classes, self.sources[name].name_row) for name, each in columns.items()}
         check_different(labels["train"], classes, train.where)
         return classes, labels
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
@@ -23,6 +23,7 @@ from ..tables.formats import join_names, shorten
 from ..tables.rows import MAX_DIGITS
 
 Label = str | int | bool | float
+Where = str | Callable[[int], str]  # of labels: the name of their data, or that of each row
 
 LARGEST = float(np.finfo(np.float32).max)  # number to predict
 VALUE = "value"  # what a model of numbers calls its one output
@@ -74,8 +75,10 @@ class LabelColumn:
         found: set[Any] = {label if type(label) is kind else kind(label) for label in distinct}
         return tuple(sorted(found))
 
-    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+    def index(self, classes: Sequence[Label], where: Where) -> np.ndarray:
         """(rows,) int32: the class of each row; a label that is not a class is an error.
+
+        `where` is the name of the data, or what names a row by its place, from 0.
 
         >>> LabelColumn(["10", "9", "10"]).index((9, 10), "dev.csv").tolist()
         [1, 0, 1]
@@ -88,10 +91,11 @@ class LabelColumn:
         ]
         if -1 in numbers:
             unknown = numbers.index(-1)
-            row = self._row(self._numbers.index(unknown)) + 1
+            place = self._row(self._numbers.index(unknown))
+            row = where(place) if callable(where) else f"{where}, row {place + 1}"
             raise LimelightError(
-                f"{where}, row {row}: the label {self.distinct[unknown]!r} does not occur in the training "
-                f"data, which has: {join_names([str(label) for label in classes])}",
+                f"{row}: the label {self.distinct[unknown]!r} does not occur in the training data, "
+                f"which has: {join_names([str(label) for label in classes])}",
                 code="label-unknown",
             )
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
@@ -136,7 +140,7 @@ class LabelSets(LabelColumn):
         for _, each in distinct:
             super().append(each)
 
-    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+    def index(self, classes: Sequence[Label], where: Where) -> np.ndarray:
         """(rows, classes) uint8: 1 for the labels of each row."""
         found = np.zeros((len(self._counts), len(classes)), dtype=np.uint8)
         found[np.repeat(np.arange(len(found)), self._counts), super().index(classes, where)] = 1
@@ -199,7 +203,7 @@ class NumberColumn(LabelColumn):
         """One, to which all numbers belong."""
         return (VALUE,)
 
-    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+    def index(self, classes: Sequence[Label], where: Where) -> np.ndarray:
         """(rows,) float32: the numbers themselves."""
         return np.array(self._values, dtype=np.float32)
 

@@ -1,10 +1,12 @@
-"""Where the rows of a split come from: table files, or sequences in memory. Both can be read repeatedly."""
+"""Where the rows of a split come from: table files, each of which is read once, or sequences in memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,6 +20,9 @@ from ..tables.table import Table, open_table
 from .coerce import as_list, as_weights
 from .reasons import with_reasons
 from .tasks import LabelFormat
+
+MAX_OPEN = 32  # tables at a time: each holds a megabyte; of more, the header is read twice
+Watch = Callable[[Iterator[Row]], Iterator[Row]]  # gives the same rows
 
 
 class Texts(NamedTuple):
@@ -39,15 +44,27 @@ class TableSource:
     columns: Columns
     on_bad: str
     folder: Path = Path()  # that relative paths start from; they are named as given
-    skipped: int = 0  # of the last time the rows were read
     table: Table | None = None  # the one that is open
     labels: LabelFormat = field(default_factory=LabelFormat)
+    further: Sequence[str] = ()  # columns whose values come along in the cells of the rows
+    watch: Watch | None = None  # sees all rows as they pass
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _done: list[TableRows] = field(default_factory=list)  # one for each file that is being read or was
+    _begun: Iterator[Row] | None = None
+    _waiting: deque[Table] = field(default_factory=deque)  # open, but not read yet
 
     def __post_init__(self) -> None:
-        for path in self._files():  # a missing file or column is an error before the long work
-            self._read(path)
+        first, *others = self._files()
+        self.table = self.table or open_table(first)
+        self._read(self.table)
+        for path in others:  # a missing file or column is an error before the long work
+            table = open_table(path)
+            self._read(table)
+            if len(self._waiting) < MAX_OPEN:
+                self._waiting.append(table)
+            else:
+                table.close()
 
     @property
     def labelled(self) -> bool:
@@ -62,44 +79,56 @@ class TableSource:
         more = len(self.paths) - 1
         return f"{self.paths[0]} and {more} more" if more else str(self.paths[0])
 
+    @property
+    def skipped(self) -> int:
+        """How many rows could not be used."""
+        return sum(each.skipped for each in self._done)
+
+    def first(self) -> Row | None:
+        """The first row, which `rows` gives all the same."""
+        rows = self._rows()
+        first = next(rows, None)
+        self._begun = rows if first is None else chain([first], rows)
+        return first
+
     def rows(self) -> Iterator[Row]:
-        """Every row of every file; a file that has changed since it was first read is an error."""
-        self.skipped = 0
+        """Every row of every file, once; a file that changes meanwhile is an error."""
+        rows = self._begun or self._rows()
+        return self.watch(rows) if self.watch else rows
+
+    def _rows(self) -> Iterator[Row]:
         for path in self._files():
-            rows = self._read(path)
+            self.table = self.table or (self._waiting.popleft() if self._waiting else open_table(path))
+            self._done.append(self._read(self.table))
             self._check_unchanged(path)
-            yield from rows
+            yield from self._done[-1]
             self._check_unchanged(path)
-            self.skipped += rows.skipped
+            self.close()
 
     def name_row(self, index: int) -> str:
-        """The file and number of the row at an index among those that `rows` yields."""
-        for path in self._files():
-            rows = self._read(path)
-            for _ in rows:
-                if index == 0:
-                    return f"{path}, row {rows.number}"
-                index -= 1
+        """The file and number of the row at an index among those that `rows` has given."""
+        for rows in self._done:
+            if index < len(rows.numbers):
+                return rows.name_row(index)
+            index -= len(rows.numbers)
         raise IndexError(index)
 
     def _files(self) -> list[Path]:
         return [self.folder / path for path in self.paths]
 
-    def _read(self, path: Path) -> TableRows:
-        """The rows of a file, which stays open until another is read: most splits have just one."""
-        if self.table is None or self.table.path != path:
-            self.close()
-            self.table = open_table(path)
+    def _read(self, table: Table) -> TableRows:
         marked = self.columns.reasons or self.columns.not_reasons
         return TableRows(
-            self.table, self.columns, on_bad=self.on_bad, parse_label=self.labels.parse,
-            parse_reasons=with_reasons if marked else None,
+            table, self.columns, on_bad=self.on_bad,
+            parse_label=lambda value, where: self.labels.parse(value, where),  # settled by the first row
+            parse_reasons=with_reasons if marked else None, further=self.further,
         )  # fmt: skip
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the file that is being read."""
         if self.table is not None:
             self.table.close()
+            self.table = None
 
     def _check_unchanged(self, path: Path) -> None:
         now = file_of(path).stat()
@@ -131,15 +160,19 @@ class MemorySource:
             for marks, what in ((given.reasons, "reasons"), (given.not_reasons, "not_reasons"))
         ]
 
+    def first(self) -> Row | None:
+        """The first row."""
+        return next(self.rows(), None)
+
     def rows(self) -> Iterator[Row]:
         """Every row, checked."""
         nothing = [None] * len(self._texts)
         columns = (self._texts, self._labels or nothing, self._texts2 or nothing)
         for number, (text, label, text2) in enumerate(zip(*columns, strict=True)):
             try:
-                check_text(text, f"texts[{number}]")
+                text = check_text(text, f"texts[{number}]")
                 if self.pair:
-                    check_text(text2, f"second texts[{number}]")
+                    text2 = check_text(text2, f"second texts[{number}]")
                 if self.labelled:
                     label = self.labels.parse(label, f"labels[{number}]")
                 row = Row(text, label, text2)

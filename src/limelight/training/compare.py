@@ -18,6 +18,7 @@ from ..runtime.metrics import BASELINES
 from ..runtime.model import Model
 from ..runtime.predictions import predict_labelled
 from ..tables.columns import choose_columns
+from ..tables.table import open_table
 from ..text.dataset import Dataset
 from .outcome import results_of
 
@@ -164,8 +165,8 @@ def compare_trained(
     found: dict[str, Any] = {}
     for split in {"dev", "test"} & set(tables):
         files = [
-            predict_labelled(model, file, choose_columns(file, **named, pair=model.pair), on_bad)
-            for file in tables[split]
+            predict_labelled(model, table, choose_columns(table, **named, pair=model.pair), on_bad)
+            for table in map(open_table, tables[split])
         ]
         found[split] = [float(np.concatenate([P.argmax(axis=1) == truth for P, truth in files]).mean())]
     size = sum(file.stat().st_size for file in Path(folder).iterdir())

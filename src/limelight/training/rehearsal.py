@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..errors import warn
@@ -31,21 +31,32 @@ def rehearsal_path(model: str | Path) -> Path:
     return path.with_name(f"{path.name}.rehearsal.jsonl")
 
 
-def draw(rows: Iterable[Row], count: int, seed: int) -> list[Row]:
-    """A random sample of at most `count` rows of each label.
+class Drawn:
+    """A random sample of at most `count` rows of each label, drawn as they pass.
 
-    >>> [row.text for row in draw([Row("good", 1), Row("bad", 0), Row("fine", 1)], 1, seed=0)]
+    >>> drawn = Drawn(1, seed=0)
+    >>> for row in (Row("good", 1), Row("bad", 0), Row("fine", 1)):
+    ...     drawn.add(row)
+    >>> [row.text for row in drawn.rows()]
     ['good', 'bad']
     """
-    rng, kept, seen = random.Random(seed), dict[Label, list[Row]](), dict[Label, int]()
-    for row in rows:
-        some = kept.setdefault(row.label, [])
-        seen[row.label] = seen.get(row.label, 0) + 1
-        if len(some) < count:
+
+    def __init__(self, count: int, seed: int) -> None:
+        self._count, self._rng = count, random.Random(seed)
+        self._kept, self._seen = dict[Label, list[Row]](), dict[Label, int]()
+
+    def add(self, row: Row) -> None:
+        """Keep the row, perhaps in place of another."""
+        some = self._kept.setdefault(row.label, [])
+        self._seen[row.label] = self._seen.get(row.label, 0) + 1
+        if len(some) < self._count:
             some.append(row)
-        elif (place := rng.randrange(seen[row.label])) < count:
+        elif (place := self._rng.randrange(self._seen[row.label])) < self._count:
             some[place] = row
-    return [row for some in kept.values() for row in some]
+
+    def rows(self) -> list[Row]:
+        """Those that are kept."""
+        return [row for some in self._kept.values() for row in some]
 
 
 def write_rehearsal(path: Path, rows: Iterable[Row], model_sha256: str) -> None:
@@ -57,16 +68,23 @@ def write_rehearsal(path: Path, rows: Iterable[Row], model_sha256: str) -> None:
             file.write((json.dumps(content) + "\n").encode())
 
 
-def copy_rehearsal(model: str | Path, start: Start, out: Path, columns: Columns, beside: Path) -> int:
+def read_rehearsal(path: Path, pair: bool) -> list[Row]:
+    """The set of a model, each row with the model's checksum in its cells."""
+    return list(TableRows(path, Columns("text", "label", "text2" if pair else None), further=["model"]))
+
+
+def copy_rehearsal(
+    model: str | Path, start: Start, out: Path, columns: Columns, beside: Path, empty: Sequence[str] = ()
+) -> int:
     """Write the rehearsal set of a model as a training table with these columns; the number of its rows.
 
-    Labels are written as in the table `beside` which they will be read: csv has only text.
+    Labels are written as in the table `beside` which they will be read: csv has only text. The columns
+    `empty` are there, too.
     """
     path = rehearsal_path(model)
     if not path.is_file() or start.pair != (columns.text2 is not None):  # which is an error later
         return 0
-    named = Columns("text", "label", "text2" if start.pair else None)
-    rows = list(TableRows(path, named, further=["model"]))
+    rows = read_rehearsal(path, start.pair)
     if rows[0].cells != [start.sha256]:
         warn(f"{path} belongs to another model than {model}; it is not used")
         return 0
@@ -77,11 +95,11 @@ def copy_rehearsal(model: str | Path, start: Start, out: Path, columns: Columns,
         for row, number in zip(rows, numbers.tolist(), strict=True):
             label = start.labels[number]
             content = _content(row, str(label) if is_text else label, columns)
-            file.write((json.dumps(content) + "\n").encode())
+            file.write((json.dumps(dict.fromkeys(empty) | content) + "\n").encode())
     return len(rows)
 
 
-def _content(row: Row, label: Label, columns: Columns) -> Mapping[str, Label | None]:
+def _content(row: Row, label: Label, columns: Columns) -> dict[str, Label | None]:
     named = {columns.text: row.text, columns.label: label, columns.text2: row.text2}
     named |= {columns.reasons: None, columns.not_reasons: None}
     return {name: value for name, value in named.items() if name is not None}

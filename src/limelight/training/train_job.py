@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,18 +32,20 @@ from ..runtime.model_aspects import (
     saved_aspects,
 )
 from ..runtime.start import Start, start_of
-from ..storage.files import check_output_file
-from ..tables.columns import Columns, check_column, choose_columns
+from ..storage.files import atomic_file, check_output_file
+from ..storage.json_file import to_json_values
+from ..storage.open_files import open_regular
+from ..tables.columns import Columns, choose_columns
 from ..tables.formats import shorten
-from ..tables.rows import TableRows
-from ..tables.table import column_names
+from ..tables.rows import Row, is_missing
+from ..tables.table import open_table
 from ..text.dataset import Dataset
-from ..text.sources import table_paths
+from ..text.sources import TableSource, table_paths
 from ..text.tasks import find_task
 from . import need_torch
 from .job import Job
 from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant
-from .rehearsal import copy_rehearsal, draw, rehearsal_path, write_rehearsal
+from .rehearsal import Drawn, copy_rehearsal, read_rehearsal, rehearsal_path, write_rehearsal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -50,7 +54,11 @@ if TYPE_CHECKING:
     from .run import Fitted
 
 
-REHEARSAL = "rehearsal.jsonl"  # in the job's folder: the rehearsal set that training reads too
+# In the job's folder, so that a table is read once, even by a run that is resumed:
+REHEARSAL = "rehearsal.jsonl"  # the rehearsal set that training reads too
+DRAWN = "drawn.jsonl"  # the next one
+RATED = "rated.jsonl"  # texts with ratings of aspects
+Old = tuple[list[Row], TableSource]  # an old development set
 
 
 def fit(
@@ -208,6 +216,7 @@ class TrainJob(Job):
         process encodes and writes, and the others wait for it.
         """
         need_torch()
+        from ..runtime.model import Model
         from .callbacks import TensorBoard, check_callbacks
         from .context import choose_device
         from .starting_network import check_fits
@@ -240,7 +249,8 @@ class TrainJob(Job):
                 self._warn(dataset, given, preset_given)
                 self._warn_of_forgetting(start, dataset)
                 self._check_ratings(aspects, dataset, start)
-            before = self._accuracy_before(start, dataset) if first else None
+            old = self._read_old(start, dataset) if first else None
+            before = None if start is None or old is None else self._old_accuracy(Model(start), old)
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
                 checkpoint_every=checkpoint_every, start=start, encoder=module, loss=loss,
@@ -248,7 +258,7 @@ class TrainJob(Job):
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
                 return Outcome(self.out, dataset, fitted)
-            return self._finish(dataset, fitted, resume, before, start, aspects)
+            return self._finish(dataset, fitted, resume, before, old, start, aspects)
 
     def _warn(self, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
         used = recipe_for(self.recipe, dataset)
@@ -273,56 +283,64 @@ class TrainJob(Job):
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
         train = [*self.tables["train"], *self._rehearsed(start)]
+        rated = list(self.aspect_labels.values())
+        watch = partial(self._put_aside, recipe.training.seed) if rated or self.rehearse else None
         encode_tables(
             self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
             on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
-            all_words=not recipe.model.table_size,
+            all_words=not recipe.model.table_size, further=rated, watch=watch,
         )  # fmt: skip
+
+    def _put_aside(self, seed: int, rows: Iterator[Row]) -> Iterator[Row]:
+        """The rows of training; those with ratings, and a sample, are kept for the end of the run."""
+        drawn = Drawn(self.rehearse, seed)
+        with atomic_file(self.folder / RATED) as file:
+            for row in rows:
+                if self.aspect_labels and not all(map(is_missing, row.cells)):
+                    file.write(json.dumps([row.text, to_json_values(row.cells, str)]).encode() + b"\n")
+                drawn.add(row)
+                yield row
+        write_rehearsal(self.folder / DRAWN, drawn.rows(), "")
 
     # ------------------------------------------------------------ the result
 
     def _finish(
-        self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None, start: Start | None,
-        aspects: Aspects,
+        self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None, old: Old | None,
+        start: Start | None, aspects: Aspects,
     ) -> Outcome:  # fmt: skip
         """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results) | confidence
-        old = None if start is None else start.facts
-        facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
+        facts |= facts_of_training(
+            aspects, None if start is None else start.facts, dataset.task, dataset.pair
+        )
         if self.aspect_labels and not fitted.interrupted:
             model = model_of(dataset, fitted, facts)
             facts["aspects"] = aspect_facts(model.rate_aspects(*self._ratings(model.rating_scale)).aspects)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
-        if before is not None:
-            after, rows = self._old_accuracy(model_of(dataset, fitted, facts))
-            data = ", ".join(self.tables["old_dev"])
-            facts["old_dev"] = {"data": data, "rows": rows, "before": before, "after": after}
+        if old is not None:
+            after, data = self._old_accuracy(model_of(dataset, fitted, facts), old), self.tables["old_dev"]
+            figures = {"rows": len(old[0]), "before": before, "after": after}
+            facts["old_dev"] = {"data": ", ".join(data), **figures}
         out = self.folder / "best" if fitted.interrupted else self.out
         with self.naming_kept_files():
             if not (resume and out == self.out and self._is_saved(dataset, fitted, facts)):
                 save(out, dataset, fitted, facts, overwrite=fitted.interrupted or self.overwrite)
         if not fitted.interrupted:
             if self.rehearse:
-                self._keep_rehearsal(fitted.recipe.training.seed)
+                self._keep_rehearsal(dataset.pair)
             self.remove_folder()
             warn_if_constant(results, dataset.labels)
         return Outcome(out, dataset, fitted, results, facts)
 
     def _check_aspect_labels(self) -> None:
-        """Raise before the long work if the ratings of aspects cannot be had after it."""
-        if not self.aspect_labels:
-            return
-        if self.encoded:
+        """Raise if there is no table that ratings of aspects could be read from."""
+        if self.aspect_labels and self.encoded:
             wrong = "aspect labels are read from the training table; this data is already encoded"
             raise LimelightError(f"{wrong}: rate the aspects of the model later", code="option-conflict")
-        for path in map(self.input_path, self.tables["train"]):
-            names = column_names(path)
-            for column in self.aspect_labels.values():
-                check_column(path, column, names)
 
     def _check_ratings(self, aspects: Aspects, dataset: Dataset, start: Start | None) -> None:
         """Raise unless there are enough ratings of the aspects that the model will have."""
@@ -333,11 +351,9 @@ class TrainJob(Job):
 
     def _ratings(self, scale: tuple[float, float] | None) -> tuple[list[str], dict[str, list[float | None]]]:
         """Texts of the training tables, and for each aspect their ratings."""
-        tables = [self.input_path(path) for path in self.tables["train"]]
-        chosen = choose_columns(tables[0], self.columns.get("text"), need_label=False)
-        how = {"on_bad": self.on_bad, "further": list(self.aspect_labels.values())}
-        rows = (row for path in tables for row in TableRows(path, chosen, **how))  # type: ignore[arg-type]
-        return collect_ratings(rows, list(self.aspect_labels), scale)
+        with open_regular(self.folder / RATED) as file:
+            rows = (Row(text, cells=cells) for text, cells in map(json.loads, file))
+            return collect_ratings(rows, list(self.aspect_labels), scale)
 
     def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
         """Whether the run was killed after it had saved this model: config.json has all its checksums."""
@@ -372,21 +388,17 @@ class TrainJob(Job):
 
     def _rehearsed(self, start: Start | None) -> list[str]:
         """The rehearsal set of the model to go on with, as a table with the columns of the others, if any."""
-        if start is None or not start.labels:
-            return []
         model, path = self.input_path(self.recipe.text.start), Path(os.path.abspath(self.folder), REHEARSAL)
+        if start is None or not start.labels or not rehearsal_path(model).is_file():
+            return []
         first = self.input_path(self.tables["train"][0])
-        return [str(path)] if copy_rehearsal(model, start, path, self._train_columns(), first) else []
+        columns, rated = self._train_columns(), list(self.aspect_labels.values())
+        return [str(path)] if copy_rehearsal(model, start, path, columns, first, rated) else []
 
-    def _keep_rehearsal(self, seed: int) -> None:
-        """Draw from all rows of training, among them those of an older rehearsal set."""
-        own = self.folder / REHEARSAL
-        columns = replace(self._train_columns(), reasons=None, not_reasons=None)
-        tables = [*map(self.input_path, self.tables["train"]), *([own] if own.is_file() else [])]
-        rows = (row for path in tables for row in TableRows(path, columns, on_bad=self.on_bad))
-        kept = draw(rows, self.rehearse, seed)
+    def _keep_rehearsal(self, pair: bool) -> None:
+        """Write what was drawn from all rows of training, among them those of an older rehearsal set."""
         digest = hashlib.sha256((self.out / "config.json").read_bytes()).hexdigest()
-        write_rehearsal(rehearsal_path(self.out), kept, digest)
+        write_rehearsal(rehearsal_path(self.out), read_rehearsal(self.folder / DRAWN, pair), digest)
 
     def _warn_of_forgetting(self, start: Start | None, dataset: Dataset) -> None:
         """Warn if new classes would displace old ones, of which there are few rows or none."""
@@ -417,29 +429,27 @@ class TrainJob(Job):
             wrong = f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}"
             raise LimelightError(wrong, code="task-option")
 
-    def _accuracy_before(self, start: Start | None, dataset: Dataset) -> float | None:
-        """The accuracy of the model that training starts from, on the old development set if there is one."""
+    def _read_old(self, start: Start | None, dataset: Dataset) -> Old | None:
+        """The old development set, if there is one."""
         if "old_dev" not in self.tables or start is None:
             return None
         if not set(start.labels) <= set(dataset.labels):
             wrong = "--old-dev cannot be measured: none of the new labels is a class of the old model"
             raise LimelightError(wrong, code="label-unknown")
-        from ..runtime.model import Model
+        paths = list(map(self.input_path, self.tables["old_dev"]))
+        first = open_table(paths[0])
+        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+        columns = choose_columns(first, text, label, text2, pair=dataset.pair)
+        source = TableSource(paths, columns, self.on_bad, table=first)
+        return list(source.rows()), source
 
-        return self._old_accuracy(Model(start))[0]
-
-    def _old_accuracy(self, model: Model) -> tuple[float, int]:
-        """The accuracy on the old development set, and its rows."""
-        from ..runtime.predictions import predict_labelled
-        from ..tables.columns import choose_columns
-
-        right = []
-        for file in map(self.input_path, self.tables["old_dev"]):
-            text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
-            columns = choose_columns(file, text, label, text2, pair=model.pair)
-            P, truth = predict_labelled(model, file, columns, self.on_bad)
-            right.append(P.argmax(axis=1) == truth)
-        return float(np.concatenate(right).mean()), sum(map(len, right))
+    def _old_accuracy(self, model: Model, old: Old) -> float:
+        """The accuracy on the old development set."""
+        rows, source = old
+        truth = find_task(model.task)(row.label for row in rows).index(model.labels, source.name_row)
+        texts2 = [row.text2 or "" for row in rows] if model.pair else None
+        P = model.predict_proba([row.text for row in rows], texts2)
+        return float((P.argmax(axis=1) == truth).mean())
 
 
 def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:

@@ -1,0 +1,65 @@
+"""Rows put aside as they are read, so that a file is read once: in memory, or on disk if they are many."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import tidy_os_errors
+
+IN_MEMORY = 2**26  # bytes; more go into a temporary file, which has no name and is gone with the process
+
+
+class Aside:
+    """Anything that JSON can hold, and the same again. One pass at a time, and none while more is added.
+
+    >>> aside = Aside("reviews.csv")
+    >>> aside.append([2, ["Good soup.", "5"]])
+    >>> list(aside), list(aside)
+    ([[2, ['Good soup.', '5']]], [[2, ['Good soup.', '5']]])
+    """
+
+    def __init__(self, name: str | Path) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+        self._full = f"cannot put the rows of {name} aside in {tempfile.gettempdir()} (TMPDIR names another)"
+
+    def append(self, value: Any) -> None:
+        with tidy_os_errors(self._full):
+            self._write(value)
+
+    def __iter__(self) -> Iterator[Any]:
+        with tidy_os_errors(self._full):
+            self._file.seek(0)
+        yield from self._read()
+        self._file.seek(0, 2)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, value: Any) -> None:
+        self._file.write(json.dumps(value).encode() + b"\n")
+
+    def _read(self) -> Iterator[Any]:
+        return map(json.loads, self._file)
+
+
+class ArrowAside(Aside):
+    """Arrow batches of one schema, whatever their types."""
+
+    _writer: Any = None
+
+    def _write(self, value: Any) -> None:
+        import pyarrow as pa
+
+        if self._writer is None:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writer = pa.ipc.new_stream(self._file, value.schema, options=options)
+        self._writer.write_batch(value)
+
+    def _read(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        return iter(() if self._writer is None else pa.ipc.open_stream(self._file))
