@@ -294,6 +294,18 @@ def test_texts_accepted_at_once_count_for_one_and_a_half_together():
     np.testing.assert_allclose(session._learner.weights, [1, 1, 0.75, 0.75] + [0.25] * 6)
 
 
+def test_marks_of_an_old_journal_that_are_not_in_the_text_are_no_marks(tmp_path):
+    texts, labels = make_texts(12)
+    for marks in ([[0, 3]], [[0, 3], [5, 999]]):
+        session = start(texts, journal=tmp_path / f"{len(marks)}")
+        for row in range(6):
+            session.label(row, labels[row])
+        session._journal.append("marks", by="ann", rows=[session.keys[0]], marks=marks)
+        session.refresh()
+        assert session.marks(0) == [(0, 3)]
+        assert session.progress().labelled == 6
+
+
 def test_what_counts_is_counted_before_the_texts_are_read():
     """After a restart the labels are there at once, and the vectors come little by little."""
     session = start(make_texts(12)[0], several=True)

@@ -42,6 +42,12 @@ def test_it_finds_what_reading_every_text_finds(texts, words, phrase):
     assert matching_rows(texts, range(len(texts)), words, phrase) == (expected, len(texts))
 
 
+def test_a_word_is_found_in_any_form_in_either_direction():
+    texts = ["two studies", "a Study", "studied"]
+    for words in ("study", "STUDIES"):
+        assert matching_rows(texts, range(3), words, None) == ([0, 1], 3)
+
+
 def test_what_is_no_pattern_any_more_is_looked_for_as_it_is():
     texts = ["a" * 40 + "!", "(a+)+$ and more"]
     assert matching_rows(texts, range(2), None, "(A+)+$") == ([1], 2)
