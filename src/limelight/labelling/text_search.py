@@ -1,12 +1,13 @@
-"""Texts that have some words, or some characters. No pattern: one that backtracks may take for ever."""
+"""Texts that have some words, or a phrase. People give no patterns: one that backtracks may take for ever."""
 
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Sequence
 
-from ..search.words import find_words
+from ..search.words import find_words, normal_form
 
 BLOCK = 256  # texts between two looks at the clock
 
@@ -24,16 +25,23 @@ def matching_rows(
     >>> matching_rows(texts, range(3), "card", "E C")
     ([0], 3)
     """
-    wanted = {form for _, _, form in find_words(words or "")}
-    if words and not wanted:
+    forms = {form for _, _, form in find_words(words or "")}
+    if words and not forms:
         return [], len(rows)
     # Whatever the form of a word, its text has these characters, and to look for them is quick.
-    parts = [(phrase or "").casefold(), *(form.removesuffix("y") for form in wanted)]
+    parts = [(phrase or "").casefold(), *(form.removesuffix("y") for form in forms)]
+    patterns = [_in_ascii(form) for form in forms]
     found, searched = [], 0
     for start in range(0, len(rows), BLOCK):
         for row in rows[start : start + BLOCK]:
-            folded = texts[row].casefold()
-            if all(part in folded for part in parts) and _has_words(texts[row], wanted):
+            text, folded = texts[row], texts[row].casefold()
+            if not all(part in folded for part in parts):
+                continue
+            if text.isascii():
+                has_words = all(pattern.search(folded) for pattern in patterns)
+            else:
+                has_words = forms <= {form for _, _, form in find_words(text)}
+            if has_words:
                 found.append(row)
         searched = min(start + BLOCK, len(rows))
         if time.monotonic() > until:
@@ -41,5 +49,7 @@ def matching_rows(
     return found, searched
 
 
-def _has_words(text: str, wanted: set[str]) -> bool:
-    return not wanted or wanted <= {form for _, _, form in find_words(text)}
+def _in_ascii(form: str) -> re.Pattern[str]:
+    """Finds the words with this normal form in a text in lower case, several times as fast as reading it."""
+    words = [each for each in (form, f"{form}s", f"{form[:-1]}ies") if normal_form(each) == form]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
