@@ -32,6 +32,10 @@ import trained
 from limelight.bulk import Predictor, run
 from limelight.cli import main
 from limelight.errors import LimelightError
+from limelight.labelling.journal import Journal
+from limelight.labelling.session import LabelSession
+from limelight.labelling.state import fold
+from limelight.labelling.vectors import VectorCache
 from limelight.reading.aspects import Aspects
 from limelight.runtime.embeddings import write_array
 from limelight.runtime.folder import open_folder
@@ -69,6 +73,7 @@ class Faults:
         """For the rest of this process. Opening, renaming, linking and making folders have audit events."""
         sys.addaudithook(lambda event, args: self.step(args[0]) if event in EVENTS else None)
         real_open, real_sync, real_exchange = io.open, os.fsync, files.exchange
+        real_write, real_truncate = os.write, os.ftruncate
         faults = self
 
         class File(io.FileIO):
@@ -83,9 +88,20 @@ class Faults:
             raw = io.BufferedWriter(File(os.fspath(file), "w"))
             return raw if mode == "wb" else io.TextIOWrapper(raw, encoding=how.get("encoding"))
 
+        def path_of(handle: int) -> str:
+            return os.readlink(f"/proc/self/fd/{handle}")
+
         def synced(handle: int) -> None:
-            self.step(os.readlink(f"/proc/self/fd/{handle}"))
+            self.step(path_of(handle))
             real_sync(handle)
+
+        def written(handle: int, content: Any) -> int:
+            self.step(path_of(handle), lambda: real_write(handle, bytes(content)[: len(content) // 2]))
+            return real_write(handle, content)
+
+        def truncated(handle: int, size: int) -> None:
+            self.step(path_of(handle))
+            real_truncate(handle, size)
 
         def exchanged(one: Path, other: Path) -> bool:
             try:
@@ -96,6 +112,7 @@ class Faults:
 
         io.open = builtins.open = opened  # type: ignore[assignment]
         os.fsync, files.exchange = synced, exchanged  # type: ignore[assignment]
+        os.write, os.ftruncate = written, truncated  # type: ignore[assignment]
 
 
 EVENTS = {"open", "os.rename", "os.link", "os.mkdir"}
@@ -337,6 +354,67 @@ def view_aspects(path: Path) -> State:
     return {aspect.name: ",".join(aspect.seeds).encode() for aspect in found}
 
 
+LABELLED = ["good soup", "bad soup", "a room", "another room"]
+
+
+def labelling(folder: Path) -> LabelSession:
+    return LabelSession(
+        LABELLED, reader=None, classes=["food", "room"], journal=folder / "labels.csv.journal"
+    )
+
+
+def label(*rows: int) -> Callable[[Path], None]:
+    """Give some texts their labels."""
+
+    def work(folder: Path) -> None:
+        session = labelling(folder)
+        for row in rows:
+            session.label(row, "room" if "room" in LABELLED[row] else "food", marks=[(0, 3)])
+
+    return work
+
+
+def view_journal(path: Path) -> State:
+    """What a reader finds: the label of each text. Events have ids and times: no two files are the same."""
+    state = fold(Journal(path).events, [], {})
+    return {key: f"{said.labels} {state.marks[key]}".encode() for key, said in state.holding()}
+
+
+def prepare_table(folder: Path) -> None:
+    """The labels of two texts are in the table, those of a third only in the journal."""
+    (folder / "texts.csv").write_text("".join(f"{line}\n" for line in ["text", *LABELLED]))
+    label(0, 2)(folder)
+    save_table(folder)
+    label(1)(folder)
+
+
+def save_table(folder: Path) -> None:
+    labelling(folder).save(folder / "labels.csv", folder / "texts.csv")
+
+
+class CountingReader:
+    """Vectors of two numbers."""
+
+    sha256 = "counting"
+
+    def get_sentence_embedding_dimension(self) -> int:
+        return 2
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), text.count("o")] for text in texts], np.float32)
+
+
+def keep_vectors(count: int) -> Callable[[Path], object]:
+    return lambda folder: VectorCache(folder / "vectors", CountingReader()).encode(LABELLED[:count])
+
+
+def view_vectors(path: Path) -> State:
+    """What a reader finds: the vectors that need not be computed."""
+    cache = VectorCache(path, CountingReader())
+    stored = cache._stored([cache._key(text) for text in LABELLED])
+    return {key.hex(): vector.tobytes() for key, vector in stored.items()}
+
+
 OPERATIONS = {
     "save a model": Operation(lambda folder: None, save, save, "model"),
     "replace a model": Operation(lambda folder: save(folder, 0), save, save, "model"),
@@ -363,6 +441,14 @@ OPERATIONS = {
     ),
     "bulk": Operation(write_tables, bulk, bulk, "out", False, view_pieces, True),
     "save a page": Operation(lambda folder: page(folder, 10), page, page, "page.html", False),
+    "begin to label": Operation(
+        lambda folder: None, label(0), label(0), "labels.csv.journal", view=view_journal
+    ),
+    "label a text": Operation(label(0, 2), label(1), label(1), "labels.csv.journal", view=view_journal),
+    "write the labels": Operation(prepare_table, save_table, save_table, "labels.csv"),
+    "keep vectors": Operation(
+        keep_vectors(1), keep_vectors(4), keep_vectors(4), "vectors", view=view_vectors, in_parts=True
+    ),
 }
 
 if __name__ == "__main__":

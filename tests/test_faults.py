@@ -30,6 +30,9 @@ def test_a_failure_at_any_step_leaves_the_old_state_or_the_new_one(tmp_path: Pat
         "replace an index",
         "bulk",
         "save a page",
+        "label a text",
+        "write the labels",
+        "keep vectors",
     }
     assert not {name: each["wrong"] for name, each in found.items() if each["wrong"]}, done.stderr
     assert all(each["tries"] >= (2 * each["steps"] if every else 3) for each in found.values())

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 
 from limelight.labelling import LabelSession
 from limelight.labelling.journal import Journal
-from limelight.labelling.learner import OF_MARKS
+from limelight.labelling.learner import MARK_WEIGHT
 from limelight.labelling.refit import Space, fit, is_correct
 from limelight.labelling.vectors import VectorCache
 from limelight.runtime.reader import Reader
@@ -217,7 +217,7 @@ def marks(data: Path, reader: KeptReader, seed: int) -> dict[str, Any]:
     found: dict[str, dict[int, float]] = {"alone": {}, "marked": {}}
     for count in MARKED:
         own = order[600 : 600 + count]
-        more = np.arange(count), marked[own], OF_MARKS
+        more = np.arange(count), marked[own], MARK_WEIGHT
         for name, given in (("alone", None), ("marked", more)):
             fitted = fit(X[own], Y[own], space, more=given)
             found[name][count] = float(is_correct(fitted.logits(X[test]), Y[test]).mean())
@@ -282,7 +282,7 @@ def kills(count: int, seed: int = 0) -> dict[str, Any]:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             torn += not path.read_bytes().endswith(b"\n")
-            known = {event["rows"][0] for event in Journal(path).events}
+            known = {event["text"] for event in Journal(path).events}
             acknowledged = told.read_text().split()
             lost += sum(each not in known for each in acknowledged)
             written += len(acknowledged)
@@ -294,7 +294,7 @@ def label_for_ever(path: Path, told: Path) -> None:
     handle = os.open(told, os.O_WRONLY | os.O_APPEND)
     for number in range(10**9):
         name = f"{os.getpid()}-{number}"
-        session._journal.append("skip", by="me", rows=[name])
+        session.note(0, name)
         os.write(handle, f"{name}\n".encode())
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from labelling.test_session import WORDS, ToyReader, make_texts
+from labelling.test_session import WORDS, ToyReader, make_texts, start
 from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
 from limelight.labelling.estimate import Estimate, advise, estimate, expected_gain, wilson
 from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
 from limelight.labelling.people import alpha, kappa
-from limelight.labelling.vectors import TextVectors, VectorCache, reading_order
+from limelight.labelling.vectors import HEADER, TextVectors, VectorCache, reading_order
 
 
 def unit(X: np.ndarray) -> np.ndarray:
@@ -163,6 +163,58 @@ def test_what_was_read_is_not_read_again_even_after_a_torn_write(tmp_path):
     np.testing.assert_array_equal(again.matrix[:20], first.matrix[::-1])
     assert len(VectorCache(path, reader)._places) == 21
     np.testing.assert_allclose(first.matrix, ToyReader().encode(texts), atol=1e-3)
+
+
+def test_a_damaged_vector_is_read_again_and_the_file_mended(tmp_path):
+    texts, _ = make_texts(4)
+    path, sound = tmp_path / "vectors", ToyReader().encode(texts).astype(np.float16)
+    VectorCache(path, ToyReader()).encode(texts)
+    content = path.read_bytes()
+    record = (len(content) - len(HEADER)) // 4
+    for at in range(len(content)):
+        damaged = bytearray(content)
+        damaged[at] ^= 0x7C
+        path.write_bytes(damaged)
+        reader = ToyReader()
+        for again in (False, True):
+            np.testing.assert_array_equal(VectorCache(path, reader).encode(texts), sound)
+            assert reader.read == (4 if at < len(HEADER) else 1), (at, again)
+        assert len(path.read_bytes()) in (len(content), len(content) + record)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_number_that_is_not_finite_is_never_believed(tmp_path, value):
+    class Broken(ToyReader):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.where(np.arange(10) == 3, value, super().encode(texts))
+
+    texts, labels = make_texts(30)
+    VectorCache(tmp_path / "vectors", Broken()).encode(texts[:1])
+    session = start(texts, cache=tmp_path / "vectors")
+    for row in range(10):
+        session.label(row, labels[row])
+    assert np.isfinite(session.probabilities(range(30))).all()
+
+
+def test_vectors_of_an_older_version_give_way(tmp_path):
+    path, texts = tmp_path / "vectors", make_texts(5)[0]
+    path.write_bytes(b"\x7e" * 3333)
+    for _ in range(2):
+        reader = ToyReader()
+        cache = VectorCache(path, reader)
+        np.testing.assert_array_equal(cache.encode(texts), ToyReader().encode(texts).astype(np.float16))
+    assert reader.read == 0
+    assert path.stat().st_size == len(HEADER) + 5 * cache.record.itemsize
+
+
+def test_two_who_extend_one_file_keep_each_others_vectors(tmp_path):
+    path, texts = tmp_path / "vectors", make_texts(6)[0]
+    one, other = VectorCache(path, ToyReader()), VectorCache(path, ToyReader())
+    for cache, some in ((one, texts[:2]), (other, texts[2:4]), (one, texts[4:])):
+        cache.encode(some)
+    reader = ToyReader()
+    VectorCache(path, reader).encode(texts)
+    assert reader.read == 0
 
 
 def test_texts_are_read_in_the_background_and_an_error_there_is_raised():

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limelight.labelling import LabelSession
+from limelight.labelling.assigned import RELEASED
 from limelight.labelling.vectors import reading_order
 from refusing import refuses
 from reviews import write_csv
@@ -166,13 +167,24 @@ def test_two_people_on_one_file(tmp_path):
     assert ben.agreement().texts == 9
 
 
-def test_two_people_are_given_different_texts():
+def test_two_people_and_two_tabs_of_one_are_given_different_texts():
     texts, _ = make_texts(20)
     session = start(texts)
     ann = {shown.row for shown in session.next(count=5, by="ann")}
     ben = {shown.row for shown in session.next(count=5, by="ben")}
-    assert len(ann | ben) == 10
+    tab = {shown.row for shown in session.next(count=5, by="ben", tab="2")}
+    assert len(ann | ben | tab) == 15
+    assert {shown.row for shown in session.next(count=5, by="ben", tab="2")} == tab  # it was loaded again
     assert not ann & {shown.row for shown in session.next(count=5, by="ann", holding=ann)}
+
+
+def test_what_a_closed_page_had_is_given_to_others_in_the_end():
+    session = start(make_texts(3)[0])
+    first = session.next(by="ann")[0].row
+    assert session.next(by="ben")[0].row != first
+    for _ in range(RELEASED):
+        session.note(2, "odd", by="ben")
+    assert session.next(by="ben")[0].row == first
 
 
 def test_skipped_texts_come_last_and_unsure_ones_not_at_all():
@@ -197,21 +209,114 @@ def test_a_labelling_goes_on_where_it_ended_and_with_a_sorted_table(tmp_path):
     assert {text: again.said(row) for row, text in enumerate(sorted(texts))} == said
 
 
-def test_find_by_words_pattern_likeness_and_confidence():
+def test_find_by_words_phrase_likeness_and_confidence():
     texts, labels = make_texts(80)
     session = start(texts)
-    assert session.find(words="soups") == [k for k, text in enumerate(texts) if "soup" in text]
-    assert session.find(regex=r" 1\d$") == list(range(10, 20))
-    assert {labels[row] for row in session.find(similar_to="soup egg bread", limit=5)} == {"food"}
-    assert {labels[row] for row in session.find(similar_to=labels.index("staff"), limit=5)} == {"staff"}
+    assert session.find(words="soups").rows == [k for k, text in enumerate(texts) if "soup" in text]
+    assert session.find(phrase="SOUP E").rows == [k for k, text in enumerate(texts) if "soup e" in text]
+    assert {labels[row] for row in session.find(similar_to="soup egg bread", limit=5).rows} == {"food"}
+    assert {labels[row] for row in session.find(similar_to=labels.index("staff"), limit=5).rows} == {"staff"}
     run(session, labels, 30)
-    sure = session.find(above=0.9, label="food")
+    sure = session.find(above=0.9, label="food").rows
     assert sure
     assert {labels[row] for row in sure} == {"food"}
     assert not any(session.said(row) for row in sure)
     assert set(session.sample(sure, 3)) <= set(sure)
-    with refuses("pattern"):
-        session.find(regex="(")
+    with refuses("class-unknown"):
+        session.find(label="pool")
+    with refuses("option-value"):
+        session.find(similar_to=80)
+
+
+def test_a_search_holds_no_lock_and_ends_in_time(monkeypatch):
+    session = start(make_texts(20)[0])
+
+    def looked(texts, rows, words, phrase, until):
+        assert not session._lock._is_owned()
+        assert (words, phrase, until) == ("soup", "(a+)+$", 5.0)
+        return rows[:3], 3
+
+    monkeypatch.setattr("limelight.labelling.session.matching_rows", looked)
+    assert session.find(words="soup", phrase="(a+)+$", until=5.0) == ([0, 1, 2], 3, 20)
+
+
+class Guarded(dict):
+    """A dictionary that may be looked at only by who holds the lock."""
+
+    lock = None
+
+
+def _guard(name):
+    def call(self, *given):
+        assert self.lock._is_owned(), name
+        return getattr(dict, name)(self, *given)
+
+    return call
+
+
+for _name in ("__iter__", "__getitem__", "__contains__", "get", "items", "keys", "values", "__or__"):
+    setattr(Guarded, _name, _guard(_name))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda session, out: session.said(0),
+        lambda session, out: session.said(0, by="me"),
+        lambda session, out: (session.marks(0), session.noted(0)),
+        lambda session, out: (session.classes, session.descriptions, session.every_class, session.by_class),
+        lambda session, out: (session.agreement(), session.disagreements(), session.carried_over),
+        lambda session, out: (session.next(), session.progress(), session.groups(2), session.next_group(2)),
+        lambda session, out: (session.find(words="soup"), session.probabilities([0]), session.sample([0], 1)),
+        lambda session, out: (session.label(1, "food"), session.undo(), session.merge("staff", "food")),
+        lambda session, out: (session.save(out), session.refresh()),
+    ],
+)
+def test_nothing_is_looked_at_without_the_lock(tmp_path, look):
+    session = start(make_texts(6)[0])
+    session.label(0, "food", marks=[(0, 3)])
+    session.note(0, "odd")
+    state, Guarded.lock = session._state, session._lock
+    for name in ("said", "settled", "marks", "notes", "descriptions"):
+        setattr(state, name, Guarded(getattr(state, name)))
+    look(session, tmp_path / "out.csv")
+
+
+def test_texts_accepted_at_once_count_for_one_and_a_half_together():
+    texts, labels = make_texts(12)
+    session = start(texts)
+    session.label(0, labels[0])
+    session.accept([1], "food")
+    session.accept([2, 3], "food")
+    session.accept([4, 5, 6, 7, 8, 9], "staff")
+    session.progress()
+    assert session._learner.rows.tolist() == list(range(10))
+    np.testing.assert_allclose(session._learner.weights, [1, 1, 0.75, 0.75] + [0.25] * 6)
+
+
+def test_marks_of_an_old_journal_that_are_not_in_the_text_are_no_marks(tmp_path):
+    texts, labels = make_texts(12)
+    for marks in ([[0, 3]], [[0, 3], [5, 999]]):
+        session = start(texts, journal=tmp_path / f"{len(marks)}")
+        for row in range(6):
+            session.label(row, labels[row])
+        session._journal.append("marks", by="ann", rows=[session.keys[0]], marks=marks)
+        session.refresh()
+        assert session.marks(0) == [(0, 3)]
+        assert session.progress().labelled == 6
+
+
+def test_what_counts_is_counted_before_the_texts_are_read():
+    """After a restart the labels are there at once, and the vectors come little by little."""
+    session = start(make_texts(12)[0], several=True)
+    session.label(0, ["food", "staff"])
+    session.label(1, "food")
+    session.vectors.is_read[:] = False
+    session._learner.is_stale = True
+    found = session.progress()
+    assert (found.labelled, found.by_class) == (2, {"rooms": 0, "food": 2, "staff": 1})
+    assert session.by_class == found.by_class
+    assert {each.name: each.labels for each in found.needs} == found.by_class
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -255,6 +360,7 @@ def test_a_table_that_is_another_is_refused(tmp_path):
 
 def test_what_cannot_be_is_refused():
     session = start(["a", "b"], reader=None)
+    several = start(["a", "b"], reader=None, several=True)
     with refuses("class-unknown"):
         session.label(0, "pool")
     with refuses("label-count"):
@@ -265,6 +371,9 @@ def test_what_cannot_be_is_refused():
         lambda: session.label(2, "food"),
         lambda: session.label(0, "food", marks=[(0, 9)]),
         lambda: session.add_class(" "),
+        lambda: session.add_class("pool "),
+        lambda: several.accept([0], ["a", "b|c"]),
+        lambda: several.rename_class("food", "a|b"),
         lambda: session.next("best"),
         lambda: session.next(count=0),
         lambda: start(["a"], several=True, ordered=True),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +23,8 @@ from limelight.serve.label_texts import check_ours, read_descriptions, read_text
 from limelight.serve.labeller import Labeller, close
 from limelight.serve.table_saver import TableSaver
 from refusing import refuses
-from serve.labels import TEXTS, client_of, start
+from serve.labels import TEXTS, WaitingReader, client_of, start
+from serve.live import in_thread
 
 
 @pytest.fixture
@@ -55,7 +59,45 @@ def test_a_label_is_on_the_disk_before_the_next_text(made, tmp_path):
     assert answer["answer"]["told"] is None  # what the model said before it knew
     (again,) = post(client, "texts", rows=[shown["row"]])
     assert again["said"] == {"by": "ann", "labels": ["food"]}
-    assert again["marks"] == [[0, 3]]
+    assert (again["marks"], again["last"]) == ([[0, 3]], line["id"])
+    assert answer["by_class"] == post(client, "about")["by_class"] == {"food": 1, "room": 0}
+
+
+def test_what_was_said_is_written_before_the_model_is_asked_which_does_not_know_it(made, tmp_path):
+    session, client = made
+    label_all(client, 6)
+    (shown,) = post(client, "next")
+    labeller, row = client.app.state.labeller, shown["row"]
+    before = session.answer(row)
+    asked = []
+
+    class Late:
+        """An answer that is worked out when it is needed."""
+
+        def __init__(self, work, *given):
+            self.work, self.given = work, given
+
+        def result(self):
+            line = json.loads((tmp_path / "labels.csv.journal").read_text().splitlines()[-1])
+            asked.append((line["rows"], line["label"]))
+            return self.work(*self.given)
+
+    labeller._pool = SimpleNamespace(submit=Late)
+    post(client, "texts", rows=[row])
+    found = post(client, "say", row=row, label="room" if before.label == "food" else "food")
+    assert found["answer"]["probabilities"] == before.probabilities
+    assert asked == [([session.keys[row]], list(session.said(row).labels))]
+    assert session.answer(row).probabilities != before.probabilities
+
+
+def test_a_model_that_fails_does_not_fail_a_label_that_is_written(made, capsys):
+    session, client = made
+    label_all(client, 6)
+    (shown,) = post(client, "next")
+    client.app.state.labeller._ahead[shown["row"]] = SimpleNamespace(result=lambda: 1 / 0)
+    assert post(client, "say", row=shown["row"], label="food")["answer"] is None
+    assert session.said(shown["row"]).labels == ("food",)
+    assert "there is no answer: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_answer_comes_with_its_words(made):
@@ -75,6 +117,7 @@ def test_undo_brings_the_text_back(made):
     assert post(client, "texts", rows=[shown["row"]])[0]["said"] is None
     assert post(client, "undo") == {
         "undone": None, "count": 0, "texts": [], "classes": ["food", "room"], "descriptions": {},
+        "by_class": {"food": 0, "room": 0},
     }  # fmt: skip
 
 
@@ -95,7 +138,8 @@ def test_groups_cover_every_text_and_one_becomes_a_class(made):
     assert sorted(row for group in found["groups"] for row in group["rows"]) == list(range(16))
     rows = found["groups"][0]["rows"]
     done = post(client, "accept", rows=rows, label="new one", chosen="group", checked=rows[:2])
-    assert done == {"count": len(rows), "classes": ["food", "room", "new one"], "descriptions": {}}
+    assert (done["count"], done["classes"]) == (len(rows), ["food", "room", "new one"])
+    assert done["by_class"] == {"food": 0, "room": 0, "new one": len(rows)}
     undone = post(client, "undo")
     assert (undone["count"], undone["classes"]) == (len(rows), ["food", "room"])
 
@@ -115,13 +159,42 @@ def test_a_map_tells_the_topics_apart_and_a_selection_has_words(made):
 def test_a_search_and_what_the_model_is_sure_of(made):
     _, client = made
     assert post(client, "find", words="soup")["rows"] == [0]
-    assert post(client, "find", regex="^our (bed|lamp)")["rows"] == [8, 15]
+    assert post(client, "find", phrase="OUR BED BROKE")["rows"] == [8]
+    found = post(client, "find", phrase="(a+)+$")
+    assert (found["rows"], found["searched"], found["of"]) == ([], 16, 16)
     assert post(client, "find", similar_to=3)["rows"][0] == 3
     label_all(client, 8)
     found = post(client, "find", above=0.5, label="room")
     assert found["rows"]
     assert all(row >= 8 for row in found["rows"])
     assert {each["row"] for each in found["sample"]} <= set(found["rows"])
+
+
+def test_keys_do_not_wait_for_a_search(made, monkeypatch):
+    _, client = made
+    searching, done = threading.Event(), threading.Event()
+
+    def search(texts, rows, *about):
+        searching.set()
+        assert done.wait(60)
+        return rows, len(rows)
+
+    monkeypatch.setattr("limelight.labelling.session.matching_rows", search)
+    with in_thread(client.app) as port, ThreadPoolExecutor() as pool:
+        found = pool.submit(request, port, "find", words="soup")
+        assert searching.wait(60)
+        assert request(port, "say", row=3, label="food")["by_class"]["food"] == 1
+        done.set()
+        assert found.result()["searched"] == 16
+
+
+def request(port, path, **body):
+    headers = {"authorization": "Bearer t", "content-type": "application/json"}
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", f"/label/{path}", json.dumps(body), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    return json.loads(answer.read())
 
 
 def test_classes_change(made):
@@ -149,8 +222,14 @@ def test_two_people_agree_differ_and_settle(made, tmp_path):
     assert found["pairs"][0]["agreed"] == 0.75
     assert [each["row"] for each in found["disagreements"]] == [2]
     assert found["disagreements"][0]["by"] == {"ann": ["food"], "bob": ["room"]}
+    settled = post(client, "settle", row=2, label="room", by="ann")
+    assert settled["count"] == 0
+    assert (settled["alpha"], settled["pairs"]) == (found["alpha"], found["pairs"])
     assert post(client, "settle", row=2, label="room", by="cat")["count"] == 0
     assert post(other, "people")["count"] == 0
+    assert post(other, "texts", rows=[2])[0]["said"] == {"by": "cat", "labels": ["room"]}
+    assert post(other, "say", row=2, label="food")["settled"] == ["room"]
+    assert post(other, "say", row=3, label="food")["settled"] is None
     assert post(other, "texts", rows=[2])[0]["said"] == {"by": "cat", "labels": ["room"]}
 
 
@@ -158,6 +237,36 @@ def test_people_in_two_tabs_are_not_given_the_same_text(made):
     _, client = made
     rows = [post(client, "next", by=name)[0]["row"] for name in ("ann", "bob", "cat")]
     assert len(set(rows)) == 3
+
+
+def test_two_tabs_of_one_name_have_texts_of_their_own(made):
+    _, client = made
+    one, two = ({"tab": tab, "row": post(client, "next", tab=tab)[0]["row"]} for tab in "12")
+    given = {one["row"], two["row"]}
+    for each in (one, two, one, two):
+        each["row"] = post(client, "say", **each, label="food")["next"][0]["row"]
+        assert each["row"] not in given
+        given.add(each["row"])
+
+
+def test_of_two_tabs_with_one_text_the_later_is_told(made, tmp_path):
+    _, client = made
+    (shown,) = post(client, "next")
+    assert shown["last"] is None
+    row, last = shown["row"], shown["last"]
+    post(client, "say", row=row, last=last, label="food")
+    journal = (tmp_path / "labels.csv.journal").read_bytes()
+    for what in ({"label": "room"}, {"do": "skip"}, {"do": "unsure"}):
+        answer = client.post("/label/say", json={"row": row, "last": last, **what})
+        assert (answer.status_code, answer.json()["code"]) == (409, "said-meanwhile")
+        assert "you said 'food' about this text in another tab" in answer.json()["error"]
+    assert (tmp_path / "labels.csv.journal").read_bytes() == journal
+    (now,) = post(client, "texts", rows=[row])  # who looks at it again may say something else
+    post(client, "say", row=row, last=now["last"], label="room")
+    post(client, "undo")
+    answer = client.post("/label/say", json={"row": row, "last": "0" * 16, "label": "room"})
+    assert answer.status_code == 409
+    post(client, "say", row=row, last=None, by="bob", label="room")  # what others said is no reason
 
 
 def test_several_labels(tmp_path):
@@ -178,6 +287,12 @@ WRONG = [
     ("say", {"row": 0, "label": "food", "marks": [[0, 999]]}, 424, "option-value"),
     ("say", {"row": 0, "do": "explode"}, 422, "field-invalid"),
     ("say", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "count": 999}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "how": "best"}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "tab": 7}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "last": {}}, 409, "said-meanwhile"),
+    ("settle", {"row": 0, "label": "pool"}, 424, "class-unknown"),
+    ("settle", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
     ("next", {"how": "best"}, 422, "field-invalid"),
     ("next", {"count": 0}, 422, "field-invalid"),
     ("next", {"holding": ["a"]}, 422, "field-invalid"),
@@ -185,7 +300,8 @@ WRONG = [
     ("note", {"row": 0, "text": "x" * 1001}, 413, "too-large"),
     ("texts", {"rows": [0] * 3 + [16]}, 422, "field-invalid"),
     ("find", {}, 422, "field-invalid"),
-    ("find", {"regex": "("}, 424, "pattern"),
+    ("find", {"regex": "("}, 422, "field-invalid"),
+    ("find", {"label": "pool"}, 424, "class-unknown"),
     ("find", {"above": 2}, 422, "field-invalid"),
     ("accept", {"rows": [], "label": "food"}, 422, "field-invalid"),
     ("accept", {"rows": [0], "label": "food", "chosen": "auto"}, 422, "field-invalid"),
@@ -227,8 +343,13 @@ def test_the_table_is_written_when_it_ends_and_a_second_start_goes_on(made, tmp_
         rows = list(csv.DictReader(file))
     assert len(rows) == 3
     assert all(row["label"] == truth(TEXTS.index(row["text"])) for row in rows)
-    again = client_of(start(tmp_path, by="ann")[1])
-    assert post(again, "progress")["labelled"] == 3
+    waiting = WaitingReader()  # it counts before it reads
+    again = client_of(start(tmp_path, by="ann", reader=waiting, background=True)[1])
+    about, progress = post(again, "about"), post(again, "progress")
+    assert (progress["labelled"], progress["read"], sum(about["by_class"].values())) == (3, 0, 3)
+    assert about["by_class"] == progress["by_class"]
+    assert {each["name"]: each["labels"] for each in progress["needs"]} == about["by_class"]
+    waiting.go.set()
 
 
 def test_the_table_is_written_after_a_pause(tmp_path):
@@ -358,6 +479,19 @@ def test_labels_of_a_table_are_a_start_and_stay_corrected(tmp_path):
         take_labels(session, table, "text", "rating")
 
 
+def test_several_labels_in_a_cell_are_several_and_come_back_as_they_were(tmp_path):
+    table, out = tmp_path / "texts.csv", tmp_path / "labels.csv"
+    table.write_text("text,topics\ngood soup,food|good\nbad soup,bad\nno soup,\n")
+    session = start_session(["good soup", "bad soup", "no soup"], out, reader=None, several=True)
+    take_labels(session, table, "text", "topics")
+    assert session.classes == ("bad", "food", "good")
+    assert [session.said(row) and session.said(row).labels for row in range(3)] == [
+        ("food", "good"), ("bad",), None
+    ]  # fmt: skip
+    assert session.save(out, table, text="text") == 2
+    assert [line.split(",")[0] for line in out.read_text().splitlines()] == ["label", "food|good", "bad"]
+
+
 @pytest.mark.filterwarnings("ignore:.*skipped 1 of its 3 rows")
 def test_rows_without_a_text_are_skipped_everywhere(tmp_path):
     table, out = tmp_path / "texts.csv", tmp_path / "labels.csv"
@@ -400,6 +534,34 @@ def test_the_command_serves_until_it_is_stopped_and_writes_the_table(tmp_path, m
         (row,) = csv.DictReader(file)
     assert (row["label"], row["by"], row["id"], row["text"]) == ("bad", "ann", "8", "bad soup")
     assert main([str(each) for each in [*argv, "--several", "--ordered"]]) == 2
+
+
+def test_a_table_that_was_edited_loses_no_label_and_another_is_refused(tmp_path, monkeypatch, capsys):
+    table, out = tmp_path / "texts.csv", tmp_path / "labels.csv"
+    texts = [f"soup {k}" for k in range(12)]
+    argv = ["label", table, "--out", out, "--classes", "good", "bad"]
+
+    def write(some):
+        table.write_text("".join(f"{line}\n" for line in ["text", *some]))
+
+    def say(session):
+        for row in range(10):
+            session.label(row, "bad")
+
+    write(texts)
+    assert label_by(monkeypatch, argv, say) == 0
+    assert len(out.read_text().splitlines()) == 11
+    write([*texts[:3], "soup, edited", *texts[4:6]])
+    assert label_by(monkeypatch, argv, lambda session: None) == 0
+    told = capsys.readouterr()
+    assert "5 labelled texts are no longer in the table" in told.err
+    assert f"saved {out}: 10 labelled rows" in told.out
+    assert len(out.read_text().splitlines()) == 11
+    before = out.read_bytes()
+    write(["another", "table"])
+    assert label_by(monkeypatch, argv, lambda session: None) == 2
+    assert "none of them is in this table" in capsys.readouterr().err
+    assert out.read_bytes() == before
 
 
 def test_labels_that_excel_cannot_hold_are_kept_and_the_command_says_where(tmp_path, monkeypatch, capsys):

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from limelight.serve.guard import refuse
 from limelight.serve.limits import Limits, RequestError
 from limelight.serve.posts import LARGE_REQUESTS, PIECE, SENT_BYTES, Posts, Workers, _pieces, to_json
+from refusing import refuses
 
 LARGE = {
     "texts": ["soup" * k for k in range(200)],
@@ -30,6 +31,12 @@ def test_json_is_the_same_in_pieces(answer):
     value = answer() if callable(answer) else answer
     found = asyncio.run(to_json(answer, Workers(1, 1)))
     assert found.decode() == json.dumps(value, separators=(",", ":"), default=np.ndarray.tolist)
+
+
+@pytest.mark.parametrize("answer", [float("nan"), [np.array([0.5, np.inf])], np.full(10_000, np.nan)])
+def test_what_no_browser_could_read_is_refused(answer):
+    with refuses("not-finite"):
+        asyncio.run(to_json(answer, Workers(1, 1)))
 
 
 def test_pieces_are_small():

@@ -13,7 +13,7 @@ from ._parser import add_flag, conflict
 from ._shared import add_shared
 from .explore import show_address
 
-HELP = "label texts in the browser, with a model that learns along"
+HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
 Label texts in the browser, with the keyboard. Start with nothing and make classes of groups of similar texts,
 or with names of classes, with a sentence about each, or with a model. The next text is the most useful one; a

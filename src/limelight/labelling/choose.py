@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-DRAWN = 0.2  # the share of labels that is of texts drawn at random, at least
-DRAWN_MOST = 0.8
-SKILLED = 0.3  # a model with less skill draws more of them
-KNOWN = 10  # labels a class, before its skill is known
+MIN_RANDOM_SHARE = 0.2  # of the labels: those of texts drawn at random
+MAX_RANDOM_SHARE = 0.8
+ENOUGH_SKILL = 0.3  # a model with less skill draws more of them
+MIN_LABELS_PER_CLASS = 10  # before the skill of a model is known
 CANDIDATES = 2000  # texts that are looked at for each choice
 MEASURED = 2000  # texts by which it is seen how they vary
 DIRECTIONS = 64
@@ -20,9 +20,9 @@ def random_share(skill: float, labels: int, classes: int) -> float:
     >>> [random_share(skill, labels=100, classes=5) for skill in (0.0, 0.15, 0.5)]
     [0.8, 0.5, 0.2]
     """
-    if labels < KNOWN * classes:
-        return DRAWN
-    return min(max(1 - skill / SKILLED, DRAWN), DRAWN_MOST)
+    if labels < MIN_LABELS_PER_CLASS * classes:
+        return MIN_RANDOM_SHARE
+    return min(max(1 - skill / ENOUGH_SKILL, MIN_RANDOM_SHARE), MAX_RANDOM_SHARE)
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:

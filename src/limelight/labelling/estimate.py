@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 Z = 1.959964
-LEAST = 10  # texts in the sample, before there is an estimate
-NEXT = 50  # labels whose gain is foretold
-WORTH = 0.01  # of accuracy: less is not worth so many labels
-STOP_LEAST = 30  # texts in the sample, before it may say that it is enough
+MIN_SAMPLE = 10  # texts in the sample, before there is an estimate
+HORIZON = 50  # labels ahead, whose gain is predicted
+MIN_GAIN = 0.01  # of accuracy, over the horizon: less is not worth the labels
+MIN_SAMPLE_TO_STOP = 30  # texts in the sample, before it may say that it is enough
 MAX_WIDTH = 0.2  # of the interval: a wider one may hide that the model is poor
 
 
@@ -68,7 +68,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 
 def expected_gain(
-    now: np.ndarray, before: np.ndarray, labels: int, accuracy: float, more: int = NEXT
+    now: np.ndarray, before: np.ndarray, labels: int, accuracy: float, more: int = HORIZON
 ) -> float | None:
     """What `more` labels add, if accuracy goes on growing with the logarithm of their number.
 
@@ -82,7 +82,7 @@ def expected_gain(
     0.25
     """
     n = len(now)
-    if n < LEAST:
+    if n < MIN_SAMPLE:
         return None
     # As if one text more had become right: a sample of 20 without a change does not mean that none will come.
     doubled = (float(np.sum(now) - np.sum(before)) + 1) / (n + 2)
@@ -97,12 +97,12 @@ def advise(found: Estimate | None, gain: float | None, drawn: int) -> tuple[bool
     (True, 'The next 50 labels are expected to add 0.4 points: you can stop.')
     """
     if found is None or gain is None:
-        return False, f"Go on: {LEAST - drawn} more texts drawn at random give a first estimate."
-    says = f"The next {NEXT} labels are expected to add {100 * gain:.1f} points"
+        return False, f"Go on: {MIN_SAMPLE - drawn} more texts drawn at random give a first estimate."
+    says = f"The next {HORIZON} labels are expected to add {100 * gain:.1f} points"
     if found.high - found.low > MAX_WIDTH:
         return False, f"{says}, but the estimate is rough: go on, more texts drawn at random are needed."
-    if gain >= WORTH:
+    if gain >= MIN_GAIN:
         return False, f"{says}: go on."
-    if drawn < STOP_LEAST:
+    if drawn < MIN_SAMPLE_TO_STOP:
         return False, f"{says}, but the sample is small: go on."
     return True, f"{says}: you can stop."

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..reading.row_names import is_function_word
 from ..search.words import find_words
+from .state import Labels
+from .views import Group
 
 SAMPLE = 3000  # texts that the centres are found with
 ROUNDS = 12
 NEAREST = 15  # texts that say how dense it is around one
 NAME_WORDS = 3
+EXAMPLES = 5
+CORE = 0.3  # of a group: its texts nearest to the centre
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,17 @@ class Grouping:
         members = [rows[i[np.argsort(-likeness[i, k], kind="stable")]].tolist() for k, i in enumerate(inside)]
         kept = [k for k in range(len(centres)) if members[k]]
         return cls(asked, [members[k] for k in kept], [words[k] for k in kept])
+
+    def with_labels(self, labels: Mapping[int, Labels], is_open: np.ndarray) -> list[Group]:
+        """The groups with what is labelled of each, those with most open texts (texts,) first."""
+        found = []
+        for members, words in zip(self.members, self.words, strict=True):
+            given = Counter(name for row in members for name in labels.get(row, ()))
+            rows = [row for row in members if is_open[row]]
+            core = rows[: max(EXAMPLES, int(CORE * len(rows)))]
+            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES], core))
+        found.sort(key=lambda each: -len(each.rows))
+        return [each._replace(number=number) for number, each in enumerate(found)]
 
 
 def group_count(texts: int) -> int:

@@ -4,46 +4,41 @@ A line is on the disk before `append` returns, so that a process killed at any m
 being written. Such a torn last line is dropped by whoever writes next. Several processes may append to one
 file: each holds the lock while it writes, and reads first what others have added.
 
-    {"id": "9f3a61c2", "do": "label", "rows": ["5d41402abc4b2a76.0"], "label": "rooms", "by": "ann", ...}
+    {"id":"9f3a61c2d01b77e4","do":"label","rows":["5d41402abc4b2a76.0"],"label":["rooms"],"chosen":"auto",
+     "texts":{"5d41402abc4b2a76.0":"hello"},"by":"ann","when":"2026-11-18T09:30:00+00:00","sum":"1f0e3dad"}
 
 A text is named by the hash of its characters and by how often it occurred before, so that the lines still
-hold when the table is sorted, or grows.
+hold when the table is sorted, or grows. The first line about a text has the text itself: its label outlives
+the table. Each line ends with the checksum of what stands before it, and is read only if that fits; lines of
+older versions have no checksum and no texts.
+
+What was read stays in memory: a journal that is deleted or put back from a backup while it is open is
+completed with the next line.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
 import secrets
+import stat
 import threading
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, bad_value, tidy_os_errors
+from ..storage.files import fsync, write_at
+from ..storage.json_file import parse_object
 from ..storage.locks import waiting_lock
+from .events import Event, find_fault
 
-Event = dict[str, Any]
-DOES = ("label", "undo", "skip", "unsure", "note", "marks", "add_class", "rename_class", "remove_class")
-
-
-def text_keys(texts: Iterable[str]) -> list[str]:
-    """A name for each text that stays when the table is sorted: its hash, and its number among equal texts.
-
-    >>> keys = text_keys(["good", "bad", "good"])
-    >>> keys == [text_keys(["good"])[0], text_keys(["bad"])[0], keys[0][:-1] + "1"]
-    True
-    """
-    seen: Counter[str] = Counter()
-    found = []
-    for text in texts:
-        name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        found.append(f"{name}.{seen[name]}")
-        seen[name] += 1
-    return found
+_SUM = re.compile(rb',"sum":"([0-9a-f]{8})"}')
+_START = b'{"id":"'
+_LAST = 64  # bytes before the unread part, by which it is seen that the file is still the same
 
 
 def journal_of(out: str | Path) -> Path:
@@ -59,76 +54,168 @@ class Journal:
     """An append-only file of events; without a path, a list in memory.
 
     >>> journal = Journal(None)
-    >>> journal.append("label", by="ann", rows=["5d41402abc4b2a76.0"], label="good")["do"]
-    'label'
-    >>> [event["label"] for event in journal.events]
+    >>> journal.append("add_class", by="ann", name="good")["do"]
+    'add_class'
+    >>> [event["name"] for event in journal.events]
     ['good']
     """
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
-        self.events: list[Event] = []
-        self._end = 0  # bytes that have been read
+        self.events: list[Event] = []  # only grows
+        self.texts: dict[str, str] = {}  # by their keys, of all events, even those undone
+        self._read = _Place()
+        self._missing: list[Event] = []  # in memory, but no longer in the file
         self._lock = threading.RLock()
         self.reread()
 
-    def append(self, do: str, **about: Any) -> Event:
-        """Write an event to the disk; what others wrote before it is read first."""
-        event = {"id": secrets.token_hex(4), "do": do, **about, "when": _now()}
+    def append(self, do: str, *, by: str, texts: Mapping[str, str] | None = None, **about: Any) -> Event:
+        """Write an event to the disk, with those of the texts that no line has yet.
+
+        What others wrote before it is read first.
+        """
+        event = {"id": secrets.token_hex(8), "do": do, **about, "by": by, "when": _now()}
         with self._lock:
             if self.path is None:
-                self.events.append(event)
+                self._take([self._checked(event, texts)])
                 return event
-            line = json.dumps(event, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
             with tidy_os_errors(f"cannot write {self.path}"), waiting_lock(self.path) as file:
-                self._read(file)
-                os.ftruncate(file, self._end)  # of a line that a killed process left unfinished
-                _write_whole(file, line, self._end)
-                os.fsync(file)
-                self._end += len(line)
-                self.events.append(event)
+                self._catch_up(file)
+                self._write(file, [*self._missing, self._checked(event, texts)])
+                self._take([event])
             return event
 
     def reread(self) -> int:
         """Read what others have appended; the number of new events."""
-        if self.path is None or not self.path.exists():
+        if self.path is None:
             return 0
+        before = len(self.events)
         with self._lock, tidy_os_errors(f"cannot read {self.path}"):
-            handle = os.open(self.path, os.O_RDONLY)
-            try:
-                return self._read(handle)
-            finally:
-                os.close(handle)
+            try:  # a pipe that nobody writes to must not keep its reader waiting
+                handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            except FileNotFoundError:
+                self._missing = list(self.events)
+            else:
+                try:
+                    self._catch_up(handle)
+                finally:
+                    os.close(handle)
+            if self._missing:
+                with waiting_lock(self.path) as file:
+                    self._catch_up(file)
+                    self._write(file, self._missing)
+        return len(self.events) - before
 
-    def _read(self, handle: int) -> int:
-        """Take in whole lines from where the last reading ended."""
-        os.lseek(handle, self._end, os.SEEK_SET)
-        new = b""
-        while piece := os.read(handle, 1 << 20):
-            new += piece
-        whole = new[: new.rfind(b"\n") + 1]
-        found = [self._parse(line) for line in whole.splitlines() if line.strip()]
-        self.events += found
-        self._end += len(whole)
-        return len(found)
+    def _checked(self, event: Event, texts: Mapping[str, str] | None) -> Event:
+        new = {key: text for key, text in (texts or {}).items() if key not in self.texts}
+        if new:
+            event["texts"] = new
+        if fault := find_fault(event):
+            raise bad_value(f"this cannot be noted: {fault}")
+        return event
 
-    def _parse(self, line: bytes) -> Event:
-        try:
-            event = json.loads(line)
-            if event["do"] in DOES and isinstance(event["id"], str) and isinstance(event["by"], str):
-                return event  # type: ignore[no-any-return]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
-        number = len(self.events) + 1
-        raise LimelightError(f"{self.path}, line {number}: not an event of a journal", code="journal-broken")
+    def _take(self, events: list[Event]) -> None:
+        self.events += events
+        for event in events:
+            self.texts |= event.get("texts", {})
+
+    # ------------------------------------------------------------ the file
+
+    def _catch_up(self, handle: int) -> None:
+        """Take in whole lines from where the last reading ended; all of them, if the file is another now."""
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise LimelightError(f"{self.path} is not a regular file; give another --out", code="file-type")
+        new = _read_from(handle, self._read.end - len(self._read.last))
+        if new.startswith(self._read.last):
+            found, self._read = self._parse(new[len(self._read.last) :], self._read)
+            self._take(found)
+            return
+        found, self._read = self._parse(_read_from(handle, 0), _Place())
+        known, held = {event["id"] for event in self.events}, {event["id"] for event in found}
+        self._missing = [event for event in self.events if event["id"] not in held]
+        self._take([event for event in found if event["id"] not in known])
+
+    def _parse(self, content: bytes, place: _Place) -> tuple[list[Event], _Place]:
+        """The events of what follows a place, and the place after them."""
+        *lines, tail = content.split(b"\n")
+        found = []
+        for number, line in enumerate(lines, place.lines + 1):
+            event = _to_event(line) if line.strip() else None
+            if isinstance(event, str):
+                raise self._damaged(number, event)
+            found += [event] if event else []
+        number, end = place.lines + len(lines), place.end + len(content) - len(tail)
+        event = _to_event(tail) if tail.strip(b"\0 \r\t") else None
+        if isinstance(event, dict):  # an editor removed the last line's end
+            found, end, tail = [*found, event], end + len(tail), b""
+        elif isinstance(event, str) and not _is_torn(tail):
+            raise self._damaged(number + 1, event)
+        last = (place.last + content[: len(content) - len(tail)])[-_LAST:]
+        return found, _Place(end, number, last)
+
+    def _damaged(self, number: int, fault: str) -> LimelightError:
+        todo = "put the file back from a backup, or delete this line to go on without what it says"
+        return LimelightError(f"{self.path}, line {number}: {fault}; {todo}", code="journal-broken")
+
+    def _write(self, handle: int, events: list[Event]) -> None:
+        """Write after the last whole line: a killed process may have left a part of one."""
+        lines = b"".join(map(_to_line, events))
+        if self._read.last and not self._read.last.endswith(b"\n"):
+            lines = b"\n" + lines
+        write_at(handle, lines, self._read.end)
+        os.fsync(handle)
+        if not self._read.end:
+            fsync(self.path.parent)  # type: ignore[union-attr]  # so that a new file is found after a power cut
+        end, last = self._read.end + len(lines), (self._read.last + lines)[-_LAST:]
+        self._read, self._missing = _Place(end, self._read.lines + lines.count(b"\n"), last), []
 
 
-def _write_whole(handle: int, line: bytes, place: int) -> None:
-    """One write; the system may take less of it only where a disk is full or a signal comes."""
+class _Place(NamedTuple):
+    """How far a file was read."""
+
+    end: int = 0  # bytes
+    lines: int = 0
+    last: bytes = b""  # what stands before the end
+
+
+def _to_line(event: Event) -> bytes:
+    body = json.dumps(event, separators=(",", ":"))[:-1].encode()
+    return body + b',"sum":"%08x"}\n' % crc32(body)
+
+
+def _to_event(line: bytes) -> Event | str:
+    """The event of a line, or what is wrong with the line."""
+    line = line.rstrip()
+    ending = _SUM.fullmatch(line[-18:])
+    if ending and int(ending[1], 16) != crc32(line[:-18]):
+        return "its checksum does not fit: the line was changed or damaged"
+    try:
+        event = parse_object((line[:-18] + b"}" if ending else line).decode("ascii"), "it")
+    except (LimelightError, UnicodeDecodeError):
+        return "not an event of a journal"
+    fault = find_fault(event)
+    return f"not an event of a journal: {fault}" if fault else event
+
+
+def _is_torn(tail: bytes) -> bool:
+    """Whether a last line without an end is the beginning of one of ours, and not a whole one with more."""
+    if not tail.startswith(_START[: len(tail)]):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(tail.decode("latin-1"))
+    except ValueError:
+        return True
+    except RecursionError:
+        pass
+    return False
+
+
+def _read_from(handle: int, place: int) -> bytes:
     os.lseek(handle, place, os.SEEK_SET)
-    view = memoryview(line)
-    while view:
-        view = view[os.write(handle, view) :]
+    pieces = []
+    while piece := os.read(handle, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _now() -> str:

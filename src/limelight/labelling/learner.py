@@ -1,8 +1,9 @@
-"""What a labelling has learnt so far: the fitted model, and what it says about texts."""
+"""What a labelling learns: a model of the labels so far, what to label next, how far it is."""
 
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,23 +12,22 @@ import numpy as np
 
 from ..tables.rows import Row
 from ..text.reasons import with_reasons
+from .answers import Answers
 from .choose import CANDIDATES, Surroundings, pick, random_share, uncertain
-from .estimate import LEAST, Estimate, advise, estimate, expected_gain
+from .estimate import MIN_SAMPLE, Estimate, advise, estimate, expected_gain
 from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct, sureness, to_probabilities
-from .state import Labels, Said, State
+from .state import Said, State
 from .vectors import TextVectors
-from .views import Answer, Group, Need, Point, Progress, Word
+from .views import Group, Need, Point, Progress
 
-EXAMPLES = 5
 REFERENCE = 500  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
-CORE = 0.3  # of a group: its texts nearest to the centre
-OF_GROUP = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
+GROUP_WEIGHT = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
-OF_MODEL = 10.0  # texts of each class, at most, that a model to start from counts for
-OF_MODEL_TEXTS = 500  # that it is asked about
-OF_MARKS = 0.5  # texts that marked words count for
+MAX_MODEL_WEIGHT = 10.0  # texts of each class, at most, that a model to start from counts for
+MODEL_TEXTS = 500  # that it is asked about
+MARK_WEIGHT = 0.5  # texts that marked words count for
 
 
 class Learner:
@@ -49,6 +49,7 @@ class Learner:
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
         self._grouping: Grouping | None = None
+        self._grouping_lock = threading.Lock()
         self._norms = np.zeros(0, np.float32)
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
@@ -61,6 +62,7 @@ class Learner:
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
         self.spoken = np.zeros(len(order), bool)
+        self.status, self.by_class = Counter[str](), dict[str, int]()  # of all texts, read or not
 
     # ------------------------------------------------------------ fitting
 
@@ -103,17 +105,23 @@ class Learner:
         self.classes = list(state.classes)
         column = {name: k for k, name in enumerate(self.classes)}
         self.spoken = np.zeros(len(self.order), bool)
+        self.status, self.by_class = Counter(), dict.fromkeys(self.classes, 0)
         found = list[tuple[int, Said]]()
-        for key in state.said:
-            said, row = state.latest(key), numbers.get(key)
-            if row is None or said is None:
+        for key, said in state.holding():
+            row = numbers.get(key)
+            if row is None:
                 continue
             self.spoken[row] = True
+            self.status[said.status] += 1
+            for name in said.labels or ():
+                self.by_class[name] += 1
             if said.labels is not None and (self.vectors.is_read[row] or not self.vectors.reader):
                 found.append((row, said))
         together = Counter(said.event for _, said in found)
         self.rows = np.array([row for row, _ in found], int)
-        self.weights = np.array([min(1, OF_GROUP / together[said.event]) for _, said in found], np.float32)
+        self.weights = np.array(
+            [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found], np.float32
+        )
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
         for place, (_, said) in enumerate(found):
             self.Y[place, [column[name] for name in said.labels or ()]] = 1
@@ -139,12 +147,12 @@ class Learner:
         """For each class of the model the sum of the vectors that it gives to it, and what it counts for."""
         if self._model is None or self.space is None:
             return {}
-        rows = self.order[: min(self.vectors.ready, OF_MODEL_TEXTS)]
+        rows = self.order[: min(self.vectors.ready, MODEL_TEXTS)]
         if len(rows) > self._asked:
             self._asked, self._says = len(rows), self._model.predict_proba([texts[row] for row in rows])
         P, D = self._says, self.vectors.matrix[self.order[: self._asked]] - self.space.centre
         total = np.maximum(P.sum(axis=0), 1e-9)
-        counts = np.minimum(total, OF_MODEL)
+        counts = np.minimum(total, MAX_MODEL_WEIGHT)
         sums = (P.T @ D) * (counts / total)[:, None]
         return {str(name): (sums[k], counts[k]) for k, name in enumerate(self._model.labels)}
 
@@ -152,12 +160,11 @@ class Learner:
         """The marked words of texts, as further texts of the same label (text/reasons.py)."""
         places, vectors = [], []
         for place, row in enumerate(self.rows):
-            spans = state.marks.get(self._keys[row])
-            if spans:
+            if spans := state.spans(self._keys[row], texts[row]):
                 found = with_reasons(Row(texts[row], reasons=([list(span) for span in spans], None))).reasons
                 places += [place] * len(found)
                 vectors += [self._vector(text) for text, _ in found]
-        return (np.array(places), np.array(vectors), OF_MARKS) if places else None
+        return (np.array(places), np.array(vectors), MARK_WEIGHT) if places else None
 
     def _vector(self, text: str) -> np.ndarray:
         if text not in self._vectors:
@@ -172,7 +179,7 @@ class Learner:
             self.history.append(Point(len(self.rows), *found))
 
     def _estimate(self) -> Estimate | None:
-        if self.fitted is None or self.drawn.sum() < LEAST:
+        if self.fitted is None or self.drawn.sum() < MIN_SAMPLE:
             return None
         P = to_probabilities(self.fitted.left_out[self.drawn], self.several)
         others = self.order[: min(self.vectors.ready, REFERENCE)]
@@ -185,7 +192,7 @@ class Learner:
         assert self.fitted is not None
         assert self.space is not None
         half = len(self.rows) // 2
-        if self.drawn.sum() < LEAST:
+        if self.drawn.sum() < MIN_SAMPLE:
             return None
         X = self.vectors.matrix[self.rows]
         first = fit(
@@ -221,20 +228,13 @@ class Learner:
 
     # ------------------------------------------------------------ many texts
 
-    def groups(
-        self, texts: Sequence[str], labels: Mapping[int, Labels], is_open: np.ndarray, count: int | None
-    ) -> list[Group]:
-        """The groups of all texts read so far, the largest first."""
-        if self._grouping is None or self._grouping.asked != (self.vectors.ready, count):
-            self._grouping = Grouping.of(self.vectors.matrix, self.order[: self.vectors.ready], texts, count)
-        found = []
-        for members, words in zip(self._grouping.members, self._grouping.words, strict=True):
-            given = Counter(name for row in members for name in labels.get(row, ()))
-            rows = [row for row in members if is_open[row]]
-            core = rows[: max(EXAMPLES, int(CORE * len(rows)))]
-            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES], core))
-        found.sort(key=lambda each: -len(each.rows))
-        return [each._replace(number=number) for number, each in enumerate(found)]
+    def grouping(self, texts: Sequence[str], count: int | None) -> Grouping:
+        """The groups of all texts read so far. It may take seconds, and needs none of what is learnt."""
+        with self._grouping_lock:
+            if self._grouping is None or self._grouping.asked != (self.vectors.ready, count):
+                rows = self.order[: self.vectors.ready]
+                self._grouping = Grouping.of(self.vectors.matrix, rows, texts, count)
+            return self._grouping
 
     def choose_group(self, groups: Sequence[Group]) -> Group | None:
         """The one whose centre the model is least sure of; the largest before anything is known."""
@@ -243,83 +243,22 @@ class Learner:
         centres = np.stack([self.vectors.matrix[group.examples].mean(axis=0) for group in groups])
         return groups[int(np.argmax(uncertain(self.fitted.logits(centres), self.several)))]
 
-    def confident(self, rows: Sequence[int], above: float, label: str | None) -> list[int]:
-        """Rows whose answer is at least so probable, the surest first."""
-        if self.fitted is None:
-            return []
-        P = self.probabilities(np.asarray(rows, int))
-        if label is not None:
-            k = self.classes.index(label)
-            sure = np.where(P.argmax(axis=1) == k, P[:, k], -1) if not self.several else P[:, k]
-        else:
-            sure = P.max(axis=1)
-        sure = np.nan_to_num(sure, nan=-1)
-        order = np.argsort(-sure, kind="stable")
-        return [rows[k] for k in order if sure[k] >= above]
+    # ------------------------------------------------------------ how far it is
 
-    def similar(self, rows: Sequence[int], to: int | str) -> list[int]:
-        """Rows that are read, the most similar first."""
-        query = self.vectors.encode([to])[0] if isinstance(to, str) else self.vectors.matrix[to]
-        read = [row for row in rows if self.vectors.is_read[row]]
-        order = np.argsort(-(self.vectors.matrix[read] @ query), kind="stable")
-        return [read[k] for k in order]
+    def answers(self) -> Answers:
+        """What the model says now, whatever is learnt later."""
+        return Answers(self.fitted, tuple(self.classes), self.vectors, self.several)
 
-    def sample(self, rows: Sequence[int], count: int) -> list[int]:
-        """The least certain rows and others, half and half."""
-        if self.fitted is None or len(rows) <= count:
-            return list(rows[:count])
-        P = np.nan_to_num(self.probabilities(np.asarray(rows, int)), nan=0)
-        least = [rows[k] for k in np.argsort(P.max(axis=1), kind="stable")[: count // 2]]
-        others = [row for row in rows if row not in least]
-        return least + others[:: max(1, len(others) // (count - len(least)))][: count - len(least)]
-
-    # ------------------------------------------------------------ answers
-
-    def probabilities(self, rows: np.ndarray) -> np.ndarray:
-        """(rows, classes); nan where nothing is known."""
-        found = np.full((len(rows), len(self.classes)), np.nan)
-        if self.fitted is not None:
-            read = self.vectors.is_read[rows]
-            found[read] = self.fitted.probabilities(self.vectors.matrix[rows[read]])
-        return found
-
-    def answer(self, row: int, text: str, told: Labels | None) -> Answer:
-        """What the model says, and why."""
-        if self.fitted is None:
-            return Answer(row, None, (), {}, [], told)
-        (parts,) = self.vectors.reader.word_parts([text])
-        P = self.fitted.probabilities(parts.vector[None])[0]
-        order = np.argsort(-P, kind="stable")
-        best = int(order[0])
-        labels = (
-            tuple(self.classes[k] for k in order if P[k] > 0.5) if self.several else (self.classes[best],)
-        )
-        W = self.fitted.W
-        direction = (
-            W[best]
-            if self.several
-            else W[best] - np.delete(P, best) @ np.delete(W, best, axis=0) / max(1 - P[best], 1e-9)
-        )
-        weights = parts.parts @ direction / self.fitted.temperature
-        words = [
-            Word(text[start:end], int(start), int(end), float(weight))
-            for (start, end), weight in zip(parts.offsets, weights, strict=True)
-        ]
-        return Answer(
-            row, self.classes[best], labels, {self.classes[k]: float(P[k]) for k in order}, words, told
-        )
-
-    def progress(self, status: Counter[str]) -> Progress:
+    def progress(self) -> Progress:
         """How far the labelling is."""
-        by_class = dict(zip(self.classes, self.Y.sum(axis=0).astype(int).tolist(), strict=True))
-        found = self._estimate()
+        found, status = self._estimate(), self.status
         gain, drawn = self._gain(found.accuracy) if found else None, int(self.drawn.sum())
         accuracy, low, high = found or (None, None, None)
         stop, advice = advise(found, gain, drawn)
         return Progress(
-            status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready, by_class,
-            accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop, advice,
-            self._near() if found and self.ordered else None,
+            status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready,
+            dict(self.by_class), accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop,
+            advice, self._near() if found and self.ordered else None,
         )  # fmt: skip
 
     def _near(self) -> float:
@@ -331,7 +270,7 @@ class Learner:
     def _needs(self) -> list[Need]:
         """Classes by how many more labels would help: those with few labels, then those often mistaken."""
         if self.fitted is None:
-            return [Need(name, 0, None, None) for name in self.classes]
+            return [Need(name, self.by_class[name], None, None) for name in self.classes]
         P = self.fitted.left_out
         found = []
         for k, name in enumerate(self.classes):
@@ -339,7 +278,7 @@ class Learner:
             right = (P[own, k] > 0) if self.several else (P[own].argmax(axis=1) == k)
             wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
             other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
-            found.append(Need(name, len(own), float(right.mean()) if len(own) else None, other))
+            found.append(Need(name, self.by_class[name], float(right.mean()) if len(own) else None, other))
         return sorted(found, key=lambda each: (each.accuracy or 0) * min(each.labels, ENOUGH) / ENOUGH)
 
 

@@ -19,7 +19,7 @@ NEAR = 300  # texts around a text whose labels count
 SHARPNESS = 20.0  # how much more a text counts that is nearer: exp(SHARPNESS * cosine)
 UNSEEN = 3.0  # texts of the classes' frequencies, added to those around
 BLOCK = 512  # texts whose neighbours are looked for at once
-OF_CLASSES, OF_NEAR = (0.15, 0.3, 0.5, 0.8), (0.0, 0.15, 0.3, 0.6, 1.0)  # weights to choose from
+CLASS_WEIGHTS, NEAR_WEIGHTS = (0.15, 0.3, 0.5, 0.8), (0.0, 0.15, 0.3, 0.6, 1.0)  # weights to choose from
 
 
 class Neighbours(NamedTuple):
@@ -75,7 +75,7 @@ def left_out_probabilities(
     """(n, classes): for each unit vector of X (n, size), what the others say with their labels y (n,)."""
     by_class = _by_class(X, y, classes, split_folds(y, seed))
     around = np.log(_around(y, classes, near))
-    pools = (softmax(a * by_class + b * around) for a in OF_CLASSES for b in OF_NEAR)
+    pools = (softmax(a * by_class + b * around) for a in CLASS_WEIGHTS for b in NEAR_WEIGHTS)
     return np.asarray(min(pools, key=lambda P: _brier(P, y)))
 
 

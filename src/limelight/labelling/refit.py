@@ -33,9 +33,9 @@ SHRINK = 2.0  # texts at the centre that each class starts with
 SMOOTH = 10.0  # of the mean variance: more makes directions count alike
 TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
 EVENNESS = np.geomspace(0.3, 300, 13)  # texts added to each class: many where all are about as frequent
-USUAL = 0.07  # temperature, as long as there are too few labels to choose
-FEWEST, JUDGED = 5, 400  # labels to choose it by: at least, and about at most
-OF_DESCRIPTION = 1.0  # texts that the description of a class counts for
+DEFAULT_TEMPERATURE = 0.07  # as long as there are too few labels to choose
+MIN_LABELS, MAX_SAMPLE = 5, 400  # labels to choose it by: at least, and about at most
+DESCRIPTION_WEIGHT = 1.0  # texts that the description of a class counts for
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,8 @@ class Fitted:
 
     def skill(self, Y: np.ndarray) -> float:
         """From 0, no better than how frequent the classes are, to 1, certain and right, on texts left out."""
+        if not len(Y):
+            return 0.0
         most = np.log(2) if self.several else _entropy(Y.sum(axis=0))
         return float(1 - _loss(self.left_out, Y, self.several) / most) if most > 0 else 0.0
 
@@ -228,9 +230,9 @@ def _evenness(counts: np.ndarray) -> float:
 
 def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool, add: np.ndarray | float) -> float:
     """The one with the least loss on texts left out, of which it falls before and rises after the best."""
-    if len(Y) < FEWEST:
-        return USUAL
-    some = slice(None, None, max(1, len(Y) // JUDGED))
+    if len(Y) < MIN_LABELS:
+        return DEFAULT_TEMPERATURE
+    some = slice(None, None, max(1, len(Y) // MAX_SAMPLE))
     S, Y, add = scores[some], Y[some], np.broadcast_to(add, scores.shape)[some]
     low, high = 0, len(TEMPERATURES) - 1
     while low < high:
@@ -251,7 +253,7 @@ def _entropy(counts: np.ndarray) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def describe(vectors: np.ndarray, centre: np.ndarray, weight: float = OF_DESCRIPTION) -> Prior:
+def describe(vectors: np.ndarray, centre: np.ndarray, weight: float = DESCRIPTION_WEIGHT) -> Prior:
     """The prior of sentences (classes, size) about the classes; rows of zeros are classes without one.
 
     What all the sentences have in common is how people describe, not what: it is taken out.

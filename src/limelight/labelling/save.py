@@ -1,12 +1,16 @@
-"""The labels as a table: beside all the columns of the one that the texts came from."""
+"""The labels as a table: beside all the columns of the one that the texts came from.
+
+Below its rows stand the labelled texts that it no longer has, with the columns of the labels alone.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from ..errors import LimelightError
 from ..tables.cells import KeptColumns
@@ -14,16 +18,29 @@ from ..tables.columns import choose_columns
 from ..tables.rows import Row, chunks, open_rows
 from ..tables.table import open_table
 from ..tables.writers import LISTS, NewColumn, require_format, write_table
-
-if TYPE_CHECKING:
-    from .session import LabelSession
+from .state import Said
 
 SEPARATOR = "|"  # between labels where a cell has no lists
 NAMES = ("by", "when", "marks", "note", "chosen")
 
 
+class Labelled(NamedTuple):
+    """What was said about texts, as it stood at one moment. Texts are named by their keys."""
+
+    texts: Sequence[str]
+    keys: Sequence[str]  # of the texts
+    gone: Mapping[str, str]  # labelled texts that the table no longer has
+    said: Mapping[str, Said]
+    marks: Mapping[str, Sequence[tuple[int, int]]]
+    notes: Mapping[str, str]
+    several: bool
+
+    def is_labelled(self, key: str) -> bool:
+        return key in self.said and self.said[key].labels is not None
+
+
 def save_labels(
-    session: LabelSession,
+    labelled: Labelled,
     path: str | Path,
     table: str | Path | None,
     text: str | None,
@@ -32,53 +49,64 @@ def save_labels(
 ) -> int:
     """Write what was said as the first columns; count the rows."""
     form = require_format(path)
-    lists = session.several and form in LISTS
+    lists = labelled.several and form in LISTS
     label = NewColumn("labels", "labels", "text") if lists else NewColumn("label", "label", "text")
     new = [label, *(NewColumn(name, "label", "text") for name in NAMES)]
     with ExitStack() as stack:
+        column = "text"
         if table is None:
-            rows: Iterator[Row] = (Row(text, cells=[text]) for text in session.texts)
+            rows: Iterator[Row] = (Row(text, cells=[text]) for text in labelled.texts)
             kept = KeptColumns(["text"], ["text"], str(path))
         else:
             opened = stack.enter_context(open_table(table))
             columns = choose_columns(table, text, None, None, False, False, opened.names)
             rows, kept = open_rows(opened, columns, "skip")
+            column = columns.text
         writer = stack.enter_context(write_table(path, form, new, kept, overwrite=overwrite))
+        carried = (Row(text, key, cells={column: text}) for key, text in labelled.gone.items())
         count = 0
-        for chunk in chunks(_wanted(session, rows, everything)):
-            writer.append(
-                chunk, list(zip(*(_cells(session, row.label, lists) for row in chunk), strict=True))
-            )
+        for chunk in chain(chunks(_wanted(labelled, rows, everything)), chunks(carried)):
+            cells = (_cells(labelled, row.label, lists) for row in chunk)
+            writer.append(chunk, list(zip(*cells, strict=True)))
             count += len(chunk)
     return count
 
 
-def _wanted(session: LabelSession, rows: Iterator[Row], everything: bool) -> Iterator[Row]:
-    """The rows to write, each with its number in place of its label."""
+def _wanted(labelled: Labelled, rows: Iterator[Row], everything: bool) -> Iterator[Row]:
+    """The rows to write, each with its key in place of its label."""
     number = -1
     for number, row in enumerate(rows):
-        if number >= len(session.texts) or session.texts[number] != row.text:
+        if number >= len(labelled.texts) or labelled.texts[number] != row.text:
             raise _changed(number)
-        said = session.said(number)
-        if everything or (said is not None and said.labels is not None):
-            yield row._replace(label=number)
-    if number + 1 != len(session.texts):
+        key = labelled.keys[number]
+        if everything or labelled.is_labelled(key):
+            yield row._replace(label=key)
+    if number + 1 != len(labelled.texts):
         raise _changed(number + 1)
 
 
 def _changed(number: int) -> LimelightError:
     return LimelightError(
-        f"row {number + 1} of the table is not the text that was labelled", code="table-changed"
-    )
+        f"row {number + 1} of the table is not the text that was labelled: it was changed since the start; "
+        "start again", code="table-changed",
+    )  # fmt: skip
 
 
-def _cells(session: LabelSession, row: int, lists: bool) -> Sequence[Any]:
+def _cells(labelled: Labelled, key: str, lists: bool) -> Sequence[Any]:
     """The label, then one text for each of `NAMES`."""
-    said, marks = session.said(row), session.marks(row)
-    spans = json.dumps([list(span) for span in marks]) if marks else ""
-    labels: Any = said.labels if said and said.labels else ()
-    cell = list(labels) if lists else SEPARATOR.join(labels)
+    said, note = labelled.said.get(key), labelled.notes.get(key, "")
+    spans = json.dumps([list(span) for span in labelled.marks[key]]) if labelled.marks.get(key) else ""
+    labels = said.labels if said and said.labels else ()
+    cell = list(labels) if lists else _joined(labels, labelled.several)
     if said is None:
-        return [cell, "", "", spans, session.noted(row), ""]
+        return [cell, "", "", spans, note, ""]
     chosen = said.chosen if said.labels is not None else said.status
-    return [cell, said.by, said.when, spans, session.noted(row), chosen]
+    return [cell, said.by, said.when, spans, note, chosen]
+
+
+def _joined(labels: Sequence[str], several: bool) -> str:
+    """The labels as one cell, from which they can be told again."""
+    if several and (name := next((name for name in labels if SEPARATOR in name), "")):
+        fault = f"the class {name!r} has a {SEPARATOR}, which stands between several labels of a cell"
+        raise LimelightError(f"{fault}; rename it, or give an --out in .jsonl", code="class-name")
+    return SEPARATOR.join(labels)

@@ -1,7 +1,10 @@
 """A labelling: texts, what people said about them, the model that is refitted after every label.
 
 Pure Python, without HTTP: the page and the command line are built on it. All methods may be called from
-several threads. What a person says is on the disk before the method returns (journal.py).
+several threads. What a person says is on the disk before anything else is done with it (journal.py).
+
+The journal may know texts that the table no longer has, as it was edited: they keep their labels, which are
+written below the table's rows.
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
 whole table, which makes the estimate of the accuracy honest), "group", "search" and "confident" (accepted
@@ -10,31 +13,33 @@ with others), "picked" (the person went to it), "settled" (it ends a disagreemen
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value, check_at_least, check_choice
-from .journal import Event, Journal, text_keys
+from ..errors import LimelightError, bad_value, check_at_least, check_choice, warn
+from .answers import Answers
+from .assigned import Assigned, Tab
+from .carried_over import check_fits, texts_gone
+from .events import CHOSEN, Event, text_keys
+from .journal import Journal
 from .learner import Learner
 from .people import measure_agreement
-from .save import save_labels
+from .save import SEPARATOR, Labelled, save_labels
 from .state import Said, as_labels, fold, undone
 from .text_search import matching_rows
 from .vectors import TextVectors, reading_order
-from .views import Agreement, Answer, Group, Progress, Shown, Span
+from .views import Agreement, Answer, Found, Group, Progress, Shown, Span
 
 HOW = ("auto", "random")
-CHOSEN = ("auto", "random", "group", "search", "confident", "picked", "settled")
-HELD = 20  # texts in one person's hands, at most, that others are not given
 
 
 class LabelSession:
-    """Label texts with a model that learns along.
+    """Label texts with a model that learns as you label.
 
     >>> session = LabelSession(["good soup", "bad soup", "good room"], classes=["good", "bad"], reader=None)
     >>> (first,) = session.next()
@@ -73,15 +78,19 @@ class LabelSession:
         self._rows = {key: row for row, key in enumerate(self.keys)}
         self._order = reading_order(self.keys, seed)
         self._lock = threading.RLock()
-        self._hands: dict[
-            str, dict[int, str]
-        ] = {}  # person -> rows that were shown, and how they were chosen
+        self._assigned = Assigned()
         self._journal = Journal(journal)
         self._start = list(classes), dict(descriptions or {})
         if model is not None and not classes:
             self._start = [str(label) for label in model.labels], self._start[1]
         self._state = fold(self._journal.events, *self._start)
         self._seen = len(self._journal.events)
+        if gone := check_fits(self._journal, self._state, self._rows, several):
+            todo = "they keep their labels, and are written below its rows"
+            warn(f"{len(gone):,} labelled texts are no longer in the table: {todo}")
+        self._unrecorded = [
+            self.keys[row] for row, _ in self._holding() if self.keys[row] not in self._journal.texts
+        ]
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
         how: dict[str, Any] = {"several": several, "ordered": ordered, "model": model}
         self._learner = Learner(self.vectors, self._order, self.keys, **how)
@@ -95,30 +104,49 @@ class LabelSession:
     @property
     def classes(self) -> tuple[str, ...]:
         """The classes, in the order in which they were added."""
-        return tuple(self._state.classes)
+        with self._lock:
+            return tuple(self._state.classes)
 
     @property
     def every_class(self) -> set[str]:
         """The classes, and those that were renamed or removed."""
-        named = {event.get("name") for event in self._journal.events} - {None}
-        return {*self.classes, *map(str, named)}
+        with self._lock:
+            return {*self.classes, *(event["name"] for event in self._journal.events if "name" in event)}
 
     @property
     def descriptions(self) -> dict[str, str]:
         """The sentences that describe classes."""
-        return dict(self._state.descriptions)
+        with self._lock:
+            return dict(self._state.descriptions)
 
-    def said(self, row: int) -> Said | None:
-        """What was said last about a text; None if nothing was."""
-        return self._state.latest(self._key(row))
+    @property
+    def by_class(self) -> dict[str, int]:
+        """How many texts have each class."""
+        with self._lock:
+            self._refit()
+            return dict(self._learner.by_class)
+
+    def said(self, row: int, *, by: str | None = None) -> Said | None:
+        """What holds for a text, or what a person said last about it; None if nothing was said."""
+        with self._lock:
+            key = self._key(row)
+            return self._state.latest(key) if by is None else self._state.said.get(key, {}).get(by)
 
     def marks(self, row: int) -> list[Span]:
         """The spans of characters that were marked as the reason of the label."""
-        return list(self._state.marks.get(self._key(row), ()))
+        with self._lock:
+            return self._state.spans(self._key(row), self.texts[row])
 
     def noted(self, row: int) -> str:
         """The note at a text, or an empty string."""
-        return self._state.notes.get(self._key(row), "")
+        with self._lock:
+            return self._state.notes.get(self._key(row), "")
+
+    @property
+    def carried_over(self) -> int:
+        """How many labelled texts the table no longer has; they are written below its rows."""
+        with self._lock:
+            return len(texts_gone(self._journal, self._state, self._rows))
 
     def refresh(self) -> int:
         """Take in what other processes have appended to the journal; the number of their events."""
@@ -129,32 +157,33 @@ class LabelSession:
     # ------------------------------------------------------------ the loop
 
     def next(
-        self, how: str = "auto", count: int = 1, *, by: str | None = None, holding: Iterable[int] = ()
+        self,
+        how: str = "auto",
+        count: int = 1,
+        *,
+        by: str | None = None,
+        tab: str = "",
+        holding: Iterable[int] = (),
     ) -> list[Shown]:
         """The next texts to label, at most `count`; none if all are done.
 
-        `holding` has the rows that the person's page has already and that are not to come again. Texts in
-        other people's hands are left to them as long as there are others.
+        `holding` has the rows that the person's page has already and that are not to come again. Texts that
+        are before other people, or in another `tab` of the same person, are left to them as long as there are
+        others.
         """
         check_choice("how", how, HOW)
         check_at_least("count", count, 1)
-        person = by or self.by
         with self._lock:
-            self._refit()
-            held = list(holding)
+            held, own = list(holding), Tab(by or self.by, tab)
             is_open = self._is_open()
             is_open[held] = False
             free = is_open.copy()
-            free[[row for name, rows in self._hands.items() if name != person for row in rows]] = False
+            free[self._assigned.to_others(own, self._seen)] = False
             found = self._learner.choose(free if free.any() else is_open, how, count)
             if not found:  # what was skipped comes again
                 skipped = [row for row in self._rows_with("skip") if row not in held]
                 found = [(row, "picked") for row in skipped[:count]]
-            hand = self._hands.setdefault(person, {})
-            for row, chosen in found:
-                hand[row] = chosen
-            while len(hand) > HELD:
-                del hand[next(iter(hand))]
+            self._assigned.give(own, found, self._seen)
             return [Shown(row, self.texts[row], chosen) for row, chosen in found]
 
     def label(
@@ -170,12 +199,16 @@ class LabelSession:
 
         `by` is the person, if not the session's; `chosen` is how the text was chosen, if not by `next`.
         """
-        key, labels = self._key(row), self._check_labels(label)
-        more = {"marks": {key: self._check_spans(row, marks)}} if marks is not None else {}
-        hand = self._hands.get(by or self.by, {})
-        chosen = chosen or hand.get(row, "picked")
-        check_choice("chosen", chosen, CHOSEN)
-        return self._append("label", by, rows=[key], label=labels, chosen=chosen, **more)
+        with self._lock:
+            key, labels = self._key(row), self._check_labels(label)
+            more = {"marks": {key: self._check_spans(row, marks)}} if marks is not None else {}
+            chosen = chosen or self._assigned.how_chosen(row, by or self.by)
+            check_choice("chosen", chosen, CHOSEN)
+            return self._append("label", by, rows=[key], label=labels, chosen=chosen, **more)
+
+    def settle(self, row: int, label: str | Sequence[str], *, by: str | None = None) -> Event:
+        """End a disagreement: this label holds, whatever is said of the text, until it is settled again."""
+        return self.label(row, label, by=by, chosen="settled")
 
     def undo(self, *, by: str | None = None) -> Event | None:
         """Take back the person's last event, whatever it was; None if there is nothing to take back.
@@ -205,33 +238,37 @@ class LabelSession:
 
     def mark(self, row: int, spans: Sequence[Span], *, by: str | None = None) -> Event:
         """Mark the characters that are the reason of the label; an empty list removes the marks."""
-        return self._append("marks", by, rows=[self._key(row)], marks=self._check_spans(row, spans))
+        key, marks = self._key(row), self._check_spans(row, spans)
+        return self._append("marks", by, rows=[key], marks=marks)
 
     # ------------------------------------------------------------ classes
 
     def add_class(self, name: str, description: str | None = None, *, by: str | None = None) -> Event:
         """Add a class, or describe one; a sentence about it gives a first guess."""
-        _check_name(name)
+        self._check_name(name)
         return self._append("add_class", by, name=name, description=description)
 
     def rename_class(self, name: str, to: str, *, by: str | None = None) -> Event:
         """Give a class another name."""
-        self._check_class(name)
-        _check_name(to)
-        if to in self.classes and to != name:
-            raise LimelightError(f"there is a class {to!r} already: merge the two", code="class-exists")
-        return self._append("rename_class", by, name=name, to=to)
+        with self._lock:
+            self._check_class(name)
+            self._check_name(to)
+            if to in self.classes and to != name:
+                raise LimelightError(f"there is a class {to!r} already: merge the two", code="class-exists")
+            return self._append("rename_class", by, name=name, to=to)
 
     def merge(self, name: str, into: str, *, by: str | None = None) -> Event:
         """Make one class of two: the texts of `name` get the label `into`."""
-        self._check_class(name)
-        self._check_class(into)
-        return self._append("rename_class", by, name=name, to=into)
+        with self._lock:
+            self._check_class(name)
+            self._check_class(into)
+            return self._append("rename_class", by, name=name, to=into)
 
     def remove_class(self, name: str, *, by: str | None = None) -> Event:
         """Remove a class; its texts are without a label again."""
-        self._check_class(name)
-        return self._append("remove_class", by, name=name)
+        with self._lock:
+            self._check_class(name)
+            return self._append("remove_class", by, name=name)
 
     # ------------------------------------------------------------ many texts at once
 
@@ -240,46 +277,54 @@ class LabelSession:
 
         They are made of the texts read so far; `count` is their number, by default chosen by the size.
         """
+        grouping = self._learner.grouping(self.texts, count)
         with self._lock:
-            return self._learner.groups(self.texts, self._labels(), self._is_open(), count)
+            labels, is_open = self._labels(), self._is_open()
+        return grouping.with_labels(labels, is_open)
 
     def next_group(self, count: int | None = None) -> Group | None:
         """The one of the `groups` whose label would teach most; None if all of them have labels."""
+        found = [each for each in self.groups(count) if each.rows and not each.labelled]
         with self._lock:
-            found = self._learner.groups(self.texts, self._labels(), self._is_open(), count)
-            return self._learner.choose_group([each for each in found if each.rows and not each.labelled])
+            return self._learner.choose_group(found)
 
     def find(
         self,
         *,
         words: str | None = None,
-        regex: str | None = None,
+        phrase: str | None = None,
         similar_to: int | str | None = None,
         above: float | None = None,
         label: str | None = None,
         limit: int | None = None,
         everything: bool = False,
-    ) -> list[int]:
+        until: float = math.inf,
+    ) -> Found:
         """The rows without a label so far (with `everything`, all rows) that fit all conditions.
 
-        All of the `words`, in any form; a `regex`, in any case; the most similar first to a row or to a text;
-        those whose answer (of the class `label`, if given) is at least `above` probable, the surest first.
+        All of the `words`, in any form; a `phrase`, in any case; the most similar first to a row or to a
+        text; those whose answer (of the class `label`, if given) is at least `above` probable, the surest
+        first. Texts are looked at until the moment `until` of `time.monotonic`; labels may come meanwhile.
         """
         with self._lock:
+            if label is not None:
+                self._check_class(label)
+            if isinstance(similar_to, int):
+                self._key(similar_to)
             rows = list(range(len(self.texts))) if everything else np.flatnonzero(self._is_open()).tolist()
-            rows = matching_rows(self.texts, rows, words, regex)
-            if above is not None or label is not None:
-                self._refit()
-                rows = self._learner.confident(rows, above or 0.0, label)
-            if similar_to is not None:
-                rows = self._learner.similar(rows, similar_to)
-            return rows[:limit]
+            answers = self.answers()
+        searched = total = len(rows)
+        if words is not None or phrase is not None:
+            rows, searched = matching_rows(self.texts, rows, words, phrase, until)
+        if above is not None or label is not None:
+            rows = answers.confident(rows, above or 0.0, label)
+        if similar_to is not None:
+            rows = answers.similar(rows, similar_to)
+        return Found(rows[:limit], searched, total)
 
     def sample(self, rows: Sequence[int], count: int = 5) -> list[int]:
         """Rows to check before all are accepted: the least certain ones, and others drawn evenly."""
-        with self._lock:
-            self._refit()
-            return self._learner.sample(rows, count)
+        return self.answers().sample(rows, count)
 
     def accept(
         self,
@@ -295,47 +340,52 @@ class LabelSession:
         `chosen` is "group", "search" or "confident"; `sample_checked` has the rows a person looked at.
         """
         check_choice("chosen", chosen, CHOSEN)
-        labels, keys = self._check_labels(label, new=True), [self._key(row) for row in rows]
-        checked = [self._key(row) for row in sample_checked]
-        return self._append("label", by, rows=keys, label=labels, chosen=chosen, checked=checked)
+        with self._lock:
+            labels, keys = self._check_labels(label, new=True), [self._key(row) for row in rows]
+            checked = [self._key(row) for row in sample_checked]
+            return self._append("label", by, rows=keys, label=labels, chosen=chosen, checked=checked)
 
     # ------------------------------------------------------------ what is learnt
 
-    def answer(self, row: int) -> Answer:
-        """What the model says about a text, and the words that decided; a few milliseconds."""
-        key = self._key(row)
+    def answers(self) -> Answers:
+        """What the model says with the labels so far; later ones do not change it."""
         with self._lock:
             self._refit()
-            said = self._state.latest(key)
-            return self._learner.answer(row, self.texts[row], said.labels if said else None)
+            return self._learner.answers()
+
+    def answer(self, row: int) -> Answer:
+        """What the model says about a text, and the words that decided; a few milliseconds."""
+        said = self.said(row)
+        return self.answers().answer(row, self.texts[row], said.labels if said else None)
 
     def probabilities(self, rows: Sequence[int]) -> np.ndarray:
         """(rows, classes): what the model says, in the order of `classes`; nan for texts not read yet."""
-        with self._lock:
-            self._refit()
-            return self._learner.probabilities(np.asarray(rows, int))
+        return self.answers().probabilities(rows)
 
     def progress(self) -> Progress:
         """How far the labelling is: estimated accuracy, how it grew, what is missing, when to stop."""
         with self._lock:
             self._refit()
-            status = Counter(said.status for _, said in self._spoken())
-            return self._learner.progress(status)
+            return self._learner.progress()
 
     def agreement(self) -> Agreement:
-        """How far people agree on the texts that several of them labelled, with chance removed."""
-        return measure_agreement(self._state.said, self.ordered, self.classes)
+        """How far people agree on the texts that several of them labelled, with chance removed.
+
+        A settlement is not what someone said of a text, and changes nothing.
+        """
+        with self._lock:
+            return measure_agreement(self._state.said, self.ordered, self.classes)
 
     def disagreements(self) -> list[tuple[int, dict[str, tuple[str, ...]]]]:
-        """Rows on which people differ, with what each said; a label `chosen` as "settled" ends it."""
-        found = []
-        for key, by in self._state.said.items():
-            if any(said.chosen == "settled" for said in by.values()):
-                continue
-            labels = {person: said.labels for person, said in by.items() if said.labels is not None}
-            if len({tuple(sorted(each)) for each in labels.values()}) > 1 and key in self._rows:
-                found.append((self._rows[key], labels))
-        return sorted(found)
+        """Rows on which people differ and that nobody has settled, with what each said."""
+        with self._lock:
+            found = []
+            for key, by in self._state.said.items():
+                labels = {person: said.labels for person, said in by.items() if said.labels is not None}
+                differ = len({tuple(sorted(each)) for each in labels.values()}) > 1
+                if differ and key in self._rows and key not in self._state.settled:
+                    found.append((self._rows[key], labels))
+            return sorted(found)
 
     # ------------------------------------------------------------ to a file
 
@@ -351,21 +401,29 @@ class LabelSession:
         """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.
 
         `table` is where the texts came from, and `text` their column; without it there is a column `text`.
-        Only rows with a label, unless `everything` is on. By the name: .csv, .tsv, .jsonl, .parquet or .xlsx.
+        Only rows with a label, unless `everything` is on; then the labelled texts that the table no longer
+        has. By the name: .csv, .tsv, .jsonl, .parquet or .xlsx.
         """
         with self._lock:
             self.refresh()
-            return save_labels(self, path, table, text, everything, overwrite)
+            state, gone = self._state, texts_gone(self._journal, self._state, self._rows)
+            texts = gone | dict(zip(self.keys, self.texts, strict=True))
+            marks = {key: state.spans(key, texts[key]) for key in state.marks if key in texts}
+            labelled = Labelled(
+                self.texts, self.keys, gone, dict(state.holding()), marks, dict(state.notes), self.several
+            )
+        return save_labels(labelled, path, table, text, everything, overwrite)  # meanwhile people go on
 
     # ------------------------------------------------------------ inner parts
 
     def _append(self, do: str, by: str | None, **about: Any) -> Event:
         with self._lock:
-            event = self._journal.append(do, by=by or self.by, **about)
+            rows = about.get("rows", [])
+            texts = {key: self.texts[self._rows[key]] for key in (*rows, *self._unrecorded)}
+            event = self._journal.append(do, by=by or self.by, texts=texts, **about)
+            self._unrecorded = []
             self._take_new()
-            for row in self._numbers(about.get("rows", ())):
-                for hand in self._hands.values():
-                    hand.pop(row, None)
+            self._assigned.take_back(self._numbers(rows))
             return event
 
     def _take_new(self) -> int:
@@ -384,18 +442,15 @@ class LabelSession:
     def _refit(self) -> None:
         self._learner.refit(self._state, self._rows, self.texts)
 
-    def _spoken(self) -> Iterator[tuple[int, Said]]:
-        """The rows about which something was said, and what."""
-        for key in self._state.said:
-            said = self._state.latest(key)
-            if said is not None and key in self._rows:
-                yield self._rows[key], said
-
     def _labels(self) -> dict[int, tuple[str, ...]]:
-        return {row: said.labels for row, said in self._spoken() if said.labels is not None}
+        return {row: said.labels for row, said in self._holding() if said.labels is not None}
 
     def _rows_with(self, status: str) -> list[int]:
-        return [row for row, said in self._spoken() if said.status == status]
+        return [row for row, said in self._holding() if said.status == status]
+
+    def _holding(self) -> Iterator[tuple[int, Said]]:
+        """The rows about which something was said, and what holds."""
+        return ((self._rows[key], said) for key, said in self._state.holding() if key in self._rows)
 
     def _is_open(self) -> np.ndarray:
         """(texts,): True where nobody has said anything."""
@@ -418,18 +473,22 @@ class LabelSession:
     def _check_labels(self, label: str | Sequence[str], new: bool = False) -> list[str]:
         labels = as_labels(label)
         for name in labels:
-            _check_name(name) if new else self._check_class(name)
+            (self._check_name if new and name not in self.classes else self._check_class)(name)
         if len(labels) != 1 and not self.several:
             raise LimelightError("give one label, or start with several=True", code="label-count")
         return list(labels)
+
+    def _check_name(self, name: str) -> None:
+        """A table must give the name back as it is."""
+        if not name.strip() or name != name.strip():
+            raise bad_value(f"{name!r} cannot be a class: it needs a name without spaces around it")
+        if self.several and SEPARATOR in name:
+            raise bad_value(
+                f"{name!r} cannot be a class: {SEPARATOR} stands between several labels of a text"
+            )
 
     def _check_spans(self, row: int, spans: Sequence[Span]) -> list[list[int]]:
         length = len(self.texts[row])
         if not all(0 <= start < end <= length for start, end in spans):
             raise bad_value(f"marks must be [start, end) within the {length} characters of the text")
         return [[int(start), int(end)] for start, end in spans]
-
-
-def _check_name(name: str) -> None:
-    if not name.strip():
-        raise bad_value("a class needs a name")

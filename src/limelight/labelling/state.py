@@ -1,12 +1,16 @@
-"""What the lines of a journal add up to: the classes, and what each person said about each text."""
+"""What the lines of a journal add up to: the classes, what each person said about each text, and what holds.
+
+A settlement ends a disagreement: it holds, whoever says what afterwards, until the text is settled again. It
+is not what its author said of the text, so it changes nothing in how far people agree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .journal import Event
+from .events import Event
 
 Labels = tuple[str, ...]
 
@@ -37,6 +41,7 @@ class State:
     classes: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
     said: dict[str, dict[str, Said]] = field(default_factory=dict)  # key -> person -> what they said last
+    settled: dict[str, Said] = field(default_factory=dict)
     marks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
 
@@ -45,11 +50,23 @@ class State:
         _TAKE[event["do"]](self, event)
 
     def latest(self, key: str) -> Said | None:
-        """What was said last about a text, whoever said it; a label before a skip or a doubt."""
-        by = self.said.get(key)
-        if not by:
-            return None
-        return [*by.values()][-1] if len(by) == 1 else _settled(list(by.values()))
+        """What holds for a text: how it was settled, or what was said last, a label before a doubt."""
+        if key in self.settled or key not in self.said:
+            return self.settled.get(key)
+        said = list(self.said[key].values())
+        labelled = [each for each in said if each.labels is not None]
+        return (labelled or said)[-1]
+
+    def holding(self) -> Iterator[tuple[str, Said]]:
+        """The texts that something was said about, and what holds for each."""
+        for key in self.said | self.settled:
+            said = self.latest(key)
+            assert said is not None
+            yield key, said
+
+    def spans(self, key: str, text: str) -> list[tuple[int, int]]:
+        """The marks in a text."""
+        return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
 
     def _label(self, event: Event) -> None:
         labels = as_labels(event["label"])
@@ -65,10 +82,14 @@ class State:
             self._say(key, event, None)
 
     def _say(self, key: str, event: Event, labels: Labels | None) -> None:
-        by = self.said.setdefault(key, {})
-        by.pop(event["by"], None)  # so that the last to speak stands last
         chosen = event.get("chosen", "picked")
-        by[event["by"]] = Said(labels, event["by"], event["when"], chosen, event["id"], event["do"])
+        said = Said(labels, event["by"], event["when"], chosen, event["id"], event["do"])
+        if chosen == "settled":
+            self.settled[key] = said
+            return
+        by = self.said.setdefault(key, {})
+        by.pop(said.by, None)  # so that the last to speak stands last
+        by[said.by] = said
 
     def _mark(self, key: str, spans: Iterable[Sequence[int]]) -> None:
         self.marks.pop(key, None)
@@ -116,19 +137,16 @@ class State:
             self._relabel(event["name"], ())
 
     def _relabel(self, old: str, new: Labels) -> None:
-        for key, by in list(self.said.items()):
-            for person, said in list(by.items()):
+        for by in (*self.said.values(), self.settled):
+            for name, said in list(by.items()):
                 if said.labels is None or old not in said.labels:
                     continue
-                kept = tuple(
-                    dict.fromkeys(each for name in said.labels for each in (new if name == old else (name,)))
-                )
-                if kept:
-                    by[person] = replace(said, labels=kept)
+                names = (each for label in said.labels for each in (new if label == old else (label,)))
+                if kept := tuple(dict.fromkeys(names)):
+                    by[name] = replace(said, labels=kept)
                 else:
-                    del by[person]
-            if not by:
-                del self.said[key]
+                    del by[name]
+        self.said = {key: by for key, by in self.said.items() if by}
 
 
 _TAKE: dict[str, Any] = {
@@ -142,11 +160,6 @@ _TAKE: dict[str, Any] = {
     "remove_class": State._remove_class,
     "undo": lambda state, event: None,
 }
-
-
-def _settled(said: list[Said]) -> Said:
-    labelled = [each for each in said if each.labels is not None]
-    return (labelled or said)[-1]
 
 
 def as_labels(label: str | Sequence[str]) -> Labels:

@@ -2,8 +2,8 @@
 
 Texts are read in a random order that depends on nothing but the texts: what has been read so far is a fair
 sample of the table, and a labelling can start after the first hundred. The cache is one file of records, a
-hash of the text and its vector in float16, which only grows; a table that is sorted or that grows finds in it
-what was read before.
+hash of the text, its vector in float16 and a checksum of both, which only grows; a table that is sorted or
+that grows finds in it what was read before. What is damaged is read again.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from ..errors import tidy_os_errors
 from ..runtime.reader import Reader
+from ..storage.files import write_at
 from ..storage.locks import waiting_lock
 
 AT_ONCE = 256  # texts that are read before they can be used
 KEY = 16  # bytes
+HEADER = b"Limelight: vectors of texts, 2.\n"
 
 
 def reading_order(keys: Sequence[str], seed: int) -> np.ndarray:
@@ -116,49 +119,67 @@ class TextVectors:
 
 
 class VectorCache:
-    """A file of (hash of reader and text, vector in float16) records, which several processes may extend."""
+    """A file of (hash of reader and text, vector in float16, checksum) that several processes may extend."""
 
     def __init__(self, path: Path, reader: Any) -> None:
         self.path, self.reader = path, reader
         self.size = reader.get_sentence_embedding_dimension()
-        self.record = np.dtype([("key", f"V{KEY}"), ("vector", "<f2", (self.size,))])
+        self.record = np.dtype([("key", f"V{KEY}"), ("vector", "<f2", (self.size,)), ("sum", "<u4")])
         self._salt = str(reader.sha256 or repr(reader)).encode()
-        self._places: dict[bytes, int] = {}
         with tidy_os_errors(f"cannot read {path}"):
-            self._records = self._open()
+            self._places = self._find_places()
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """(n, size) in float32; texts that are new are read and kept."""
         keys = [self._key(text) for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._places}
-        found = np.empty((len(texts), self.size), np.float32)
-        fresh = np.asarray(self.reader.encode(list(new.values())), np.float16) if new else np.empty(0)
-        at = dict(zip(new, fresh, strict=True))
-        for place, key in enumerate(keys):
-            # What was just read is rounded as what is read back, so that a second run gives the same answers.
-            found[place] = at[key] if key in at else self._records[self._places[key]]["vector"]
+        found = self._stored(keys)
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if new:
+            # Rounded as what is read back, so that a second run gives the same answers.
+            fresh = np.asarray(self.reader.encode(list(new.values())), np.float16)
             self._append(list(new), fresh)
-        return found
+            found |= zip(new, fresh, strict=True)
+        return np.array([found[key] for key in keys], np.float32).reshape(len(texts), self.size)
 
     def _key(self, text: str) -> bytes:
         mixed = self._salt + b"\0" + text.encode("utf-8", "surrogatepass")
         return hashlib.sha256(mixed).digest()[:KEY]
 
-    def _open(self) -> Any:
-        whole = self.path.stat().st_size // self.record.itemsize if self.path.exists() else 0
-        if not whole:
-            return np.empty(0, self.record)
-        records = np.memmap(self.path, self.record, "r", shape=(whole,))
-        self._places = {key.tobytes(): place for place, key in enumerate(records["key"])}
-        return records
+    def _find_places(self) -> dict[bytes, int]:
+        """Where the record of each key starts; that of the last one, which stands in for a damaged one."""
+        found, place = dict[bytes, int](), len(HEADER)
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                if file.read(len(HEADER)) == HEADER:
+                    while len(record := file.read(self.record.itemsize)) == self.record.itemsize:
+                        found[record[:KEY]] = place
+                        place += len(record)
+        return found
+
+    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
+        """The vectors that are in the file and sound."""
+        known = [key for key in keys if key in self._places]
+        found = {}
+        if known:
+            with tidy_os_errors(f"cannot read {self.path}"), self.path.open("rb") as file:
+                for key in known:
+                    file.seek(self._places[key])
+                    content = file.read(self.record.itemsize)
+                    if content[:KEY] == key and content[-4:] == _checksum(content[:-4]):
+                        found[key] = np.frombuffer(content, self.record)[0]["vector"]
+        return {key: vector for key, vector in found.items() if np.isfinite(vector).all()}
 
     def _append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """At the end of the last whole record: a killed process may have left a part of one."""
-        records = np.zeros(len(keys), self.record)
-        records["key"], records["vector"] = np.array(keys, f"V{KEY}"), vectors
+        bodies = [key + vector.astype("<f2").tobytes() for key, vector in zip(keys, vectors, strict=True)]
+        content = b"".join(body + _checksum(body) for body in bodies)
         with tidy_os_errors(f"cannot write {self.path}"), waiting_lock(self.path) as handle:
-            end = os.fstat(handle).st_size // self.record.itemsize * self.record.itemsize
-            os.lseek(handle, end, os.SEEK_SET)
-            os.ftruncate(handle, end)
-            os.write(handle, records.tobytes())
+            if os.read(handle, len(HEADER)) != HEADER:  # new, or of an older version
+                write_at(handle, HEADER + content, 0)
+            else:
+                whole = (os.fstat(handle).st_size - len(HEADER)) // self.record.itemsize
+                write_at(handle, content, len(HEADER) + whole * self.record.itemsize)
+
+
+def _checksum(content: bytes) -> bytes:
+    return crc32(content).to_bytes(4, "little")

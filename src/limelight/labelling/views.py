@@ -49,6 +49,14 @@ class Group(NamedTuple):
     core: list[int]  # the first of `rows`, which are more alike than all: accept these rather than all
 
 
+class Found(NamedTuple):
+    """What a search found; it may have stopped before all texts were looked at."""
+
+    rows: list[int]
+    searched: int  # texts that were looked at
+    of: int  # texts to look at
+
+
 class Need(NamedTuple):
     """A class that needs more labels, and why."""
 

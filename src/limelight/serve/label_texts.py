@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
 from ..labelling.journal import journal_of
+from ..labelling.save import SEPARATOR
 from ..labelling.session import LabelSession
 from ..storage.json_file import parse_object
 from ..tables.columns import choose_columns
@@ -113,14 +114,29 @@ def take_labels(session: LabelSession, table: Path, text: str, column: str) -> N
     with open_table(table) as opened:
         columns = choose_columns(table, text, None, None, False, False, opened.names)
         given = [row.cells[0] for row in TableRows(opened, columns, on_bad="skip", further=[column])]
-    rows: dict[str, list[int]] = {}
-    for row, label in enumerate(given):
-        if not is_missing(label) and str(label).strip() and session.said(row) is None:
-            rows.setdefault(str(label).strip(), []).append(row)
-    for name in sorted(rows):
-        if name not in session.classes:
-            session.add_class(name, by=START)
-        session.accept(rows[name], name, chosen="picked", by=TABLE)
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, cell in enumerate(given):
+        labels = _labels_of(cell, session.several)
+        if labels and session.said(row) is None:
+            rows.setdefault(labels, []).append(row)
+    for labels in sorted(rows):
+        for name in labels:
+            if name not in session.classes:
+                session.add_class(name, by=START)
+        session.accept(rows[labels], labels, chosen="picked", by=TABLE)
+
+
+def _labels_of(cell: Any, several: bool) -> tuple[str, ...]:
+    """The labels of a cell, as this labelling or another program wrote them; none if it is empty.
+
+    >>> _labels_of("soup| cold", several=True), _labels_of("soup| cold", several=False)
+    (('soup', 'cold'), ('soup| cold',))
+    """
+    if several and isinstance(cell, str):
+        cell = cell.split(SEPARATOR)
+    cells = cell if several and isinstance(cell, list | tuple) else [cell]
+    names = (str(each).strip() for each in cells if not is_missing(each))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def read_descriptions(path: str | Path) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """The labelling page behind HTTP: what it asks a `LabelSession` for, and says to it.
 
-Whatever a person says is on the disk before the answer is sent. The table of labels is written a moment after
-the last key, and when the server stops.
+What a person says is checked, and then on the disk before anything else is done with it. The table of labels
+is written a moment after the last key, and when the server stops.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -19,6 +20,7 @@ from starlette.routing import Route
 
 from ..labelling.groups import distinguishing_words
 from ..labelling.session import LabelSession
+from ..labelling.views import Answer
 from .bodies import Body, share
 from .bundle import policy, render_page
 from .explored import Plane, spread
@@ -36,13 +38,15 @@ from .label_bodies import (
 from .label_checks import LabelChecks
 from .label_training import Training
 from .limits import RequestError
+from .metrics import log
 from .posts import Posts, Workers
 from .table_saver import TableSaver
 
 START, BODY, SHEET = "label", "label.html", "label.css.jinja"
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
-MAX_AHEAD = 100  # texts that people have in hands
+MAX_AHEAD = 100  # texts that are before people
 SAMPLE = 8  # texts to check before many are accepted
+SEARCH_SECONDS = 5.0  # that a search takes at most
 
 
 class Labeller:
@@ -54,7 +58,7 @@ class Labeller:
         self.session, self.posts, self.saver, self.training = session, posts, saver, training
         self.checks = checks
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
-        self._ahead: dict[int, Future[dict[str, Any]]] = {}  # answers about texts that people look at
+        self._ahead: dict[int, Future[Answer]] = {}  # answers about texts that people look at
         self._pool = ThreadPoolExecutor(1)
 
     def routes(self) -> list[Route]:
@@ -62,13 +66,14 @@ class Labeller:
         posts: dict[str, Callable[[Body], Any]] = {
             "about": self.about, "next": self.next, "say": self.say, "undo": self.undo, "note": self.note,
             "mark": self.mark, "answer": self.answer, "progress": self.progress, "classes": self.classes,
-            "groups": self.groups, "find": self.find, "accept": self.accept, "texts": self.texts,
-            "map": self.map, "select": self.select,
-            "people": self.people, "settle": self.settle,
+            "accept": self.accept, "texts": self.texts, "people": self.people, "settle": self.settle,
         }  # fmt: skip
         found = [Route("/", self.page)]
         found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
-        slow = {"train": self.train, "check": self.check, "news": self.news}  # keys need not wait for these
+        slow: dict[str, Callable[[Body], Any]] = {  # keys need not wait for these
+            "groups": self.groups, "map": self.map, "select": self.select, "find": self.find,
+            "train": self.train, "check": self.check, "news": self.news,
+        }  # fmt: skip
         found += [self._post(name, answer, self.posts.workers) for name, answer in slow.items()]
         return found
 
@@ -89,12 +94,17 @@ class Labeller:
         return {
             "texts": len(session.texts), "by": session.by, "several": session.several,
             "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
-            "news": self.checks.has_news,
+            "news": self.checks.has_news, "carried_over": session.carried_over,
             **self._classes(),
         }  # fmt: skip
 
     def _classes(self) -> dict[str, Any]:
-        return {"classes": list(self.session.classes), "descriptions": self.session.descriptions}
+        session = self.session
+        return {
+            "classes": session.classes,
+            "descriptions": session.descriptions,
+            "by_class": session.by_class,
+        }
 
     def progress(self, body: Body) -> dict[str, Any]:
         """Estimated accuracy, how it grew, what is missing, when to stop; why the table is not written."""
@@ -112,79 +122,125 @@ class Labeller:
         rows = rows_of(body, len(self.session.texts))
         if len(rows) > MAX_SHOWN:
             raise RequestError(413, f"{len(rows):,} rows; at most {MAX_SHOWN} are allowed")
-        return [self._text(row) for row in rows]
+        by = self._by(body)
+        if len(rows) == 1:  # a person went to it
+            self._look_ahead(rows[0])
+        return [self._text(row, by) for row in rows]
 
-    def _text(self, row: int) -> dict[str, Any]:
-        said = self.session.said(row)
+    def _text(self, row: int, by: str) -> dict[str, Any]:
+        """A text with what holds for it; `last` is the event in which the person spoke last about it."""
+        said, own = self.session.said(row), self.session.said(row, by=by)
         return {
             "row": row, "text": self.session.texts[row], "marks": self.session.marks(row),
             "note": self.session.noted(row), "said": said and {"by": said.by, "labels": said.labels},
+            "last": own and own.event,
         }  # fmt: skip
 
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
         """The next texts to label."""
-        how = choice_of(body, "how", ("auto", "random"))
-        holding = rows_of(body, len(self.session.texts), "holding")
-        count = count_of(body, "count", 1, 20)
+        return self._next(self._wanted(body), rows_of(body, len(self.session.texts), "holding"))
+
+    def _wanted(self, body: Body) -> dict[str, Any]:
+        """Which texts come next, and for whom."""
+        return {
+            "how": choice_of(body, "how", ("auto", "random")), "count": count_of(body, "count", 1, 20),
+            "by": self._by(body), "tab": optional_text(body, "tab", most=MAX_NAME) or "",
+        }  # fmt: skip
+
+    def _next(self, wanted: dict[str, Any], holding: Sequence[int] = ()) -> list[dict[str, Any]]:
         self.session.refresh()
-        found = self.session.next(how, count, by=self._by(body), holding=holding)
+        found = self.session.next(**wanted, holding=holding)
         for each in found:
             self._look_ahead(each.row)
-        return [{**self._text(each.row), "chosen": each.chosen} for each in found]
+        return [{**self._text(each.row, wanted["by"]), "chosen": each.chosen} for each in found]
 
     def say(self, body: Body) -> dict[str, Any]:
         """Note what a person said; what the model had said before it knew, and the next text."""
         row, by = row_of(body, len(self.session.texts)), self._by(body)
         do = choice_of(body, "do", ("label", "skip", "unsure"))
-        ahead = self._ahead.pop(row, None)
-        before = (ahead.result() if ahead else self._answer(row)) if do == "label" else None
+        label, marks = (labels_of(body), spans_of(body)) if do == "label" else ("", None)
+        wanted = self._wanted(body)
+        self._check_last(body, row, by)
         if do == "label":
-            self.session.label(row, labels_of(body), spans_of(body), by=by)
+            self.session.label(row, label, marks, by=by)
         else:
             (self.session.skip if do == "skip" else self.session.unsure)(row, by=by)
         self.saver.touch()
-        return {"answer": before, "next": self.next({**body, "holding": None}), **self._classes()}
+        before, holds = self._before(row) if do == "label" else None, self.session.said(row)
+        settled = (
+            holds.labels if holds and holds.chosen == "settled" else None
+        )  # which stays, whatever is said
+        return {"answer": before, "settled": settled, "next": self._next(wanted), **self._classes()}
+
+    def _check_last(self, body: Body, row: int, by: str) -> None:
+        """Raise if the person spoke about the text after their page was given it: in another tab."""
+        if "last" not in body:
+            return
+        self.session.refresh()
+        own = self.session.said(row, by=by)
+        if body["last"] != (own and own.event):
+            did = (
+                "took back what you had said"
+                if own is None
+                else f"said {', '.join(own.labels or [own.status])!r}"
+            )
+            fault = f"you {did} about this text in another tab; go to it again to change that"
+            raise RequestError(409, fault, code="said-meanwhile")
 
     def _look_ahead(self, row: int) -> None:
         """Ask the model while the person thinks: its answer, shown after their key, must not delay it."""
-        self._ahead[row] = self._pool.submit(self._answer, row)
+        said, text = self.session.said(row), self.session.texts[row]
+        answers = self.session.answers()  # of the model that does not know what the person will say
+        self._ahead[row] = self._pool.submit(answers.answer, row, text, said.labels if said else None)
         while len(self._ahead) > MAX_AHEAD:
             del self._ahead[next(iter(self._ahead))]
 
+    def _before(self, row: int) -> dict[str, Any] | None:
+        """What the model said about a text before the person did; whatever fails, their label is written."""
+        if row not in self._ahead:
+            return None
+        try:
+            return self._plain(self._ahead[row].result())
+        except Exception as error:
+            log(f"there is no answer: {type(error).__name__}")
+            return None
+
     def undo(self, body: Body) -> dict[str, Any]:
         """Take back the person's last event: what it was, and the texts that it was about."""
-        event = self.session.undo(by=self._by(body))
+        by = self._by(body)
+        event = self.session.undo(by=by)
         self.saver.touch()
         rows = [] if event is None else event["rows"]
+        for row in rows[:1]:
+            self._look_ahead(row)
         return {
             "undone": event and event["do"], "count": len(rows),
-            "texts": [self._text(row) for row in rows[:1]], **self._classes(),
+            "texts": [self._text(row, by) for row in rows[:1]], **self._classes(),
         }  # fmt: skip
 
     def note(self, body: Body) -> dict[str, Any]:
         """Keep a note at a text."""
-        row = row_of(body, len(self.session.texts))
-        self.session.note(row, text_of(body, "text"), by=self._by(body))
+        row, by = row_of(body, len(self.session.texts)), self._by(body)
+        self.session.note(row, text_of(body, "text"), by=by)
         self.saver.touch()
-        return self._text(row)
+        return self._text(row, by)
 
     def mark(self, body: Body) -> dict[str, Any]:
         """Mark the words that are the reason."""
-        row = row_of(body, len(self.session.texts))
-        self.session.mark(row, spans_of(body) or [], by=self._by(body))
+        row, by = row_of(body, len(self.session.texts)), self._by(body)
+        self.session.mark(row, spans_of(body) or [], by=by)
         self.saver.touch()
-        return self._text(row)
+        return self._text(row, by)
 
     def answer(self, body: Body) -> dict[str, Any]:
         """What the model says about a text."""
-        return self._answer(row_of(body, len(self.session.texts)))
+        return self._plain(self.session.answer(row_of(body, len(self.session.texts))))
 
-    def _answer(self, row: int) -> dict[str, Any]:
-        found = self.session.answer(row)
+    def _plain(self, found: Answer) -> dict[str, Any]:
         return {**found._asdict(), "words": [each._asdict() for each in found.words],
-                "text": self.session.texts[row]}  # fmt: skip
+                "text": self.session.texts[found.row]}  # fmt: skip
 
     # ------------------------------------------------------------ classes
 
@@ -234,22 +290,25 @@ class Labeller:
         own = np.zeros(len(self.session.texts), int)
         own[rows] = 1
         words = distinguishing_words(self.session.texts, own, 2)[1]
-        sample = self.session.sample(rows, SAMPLE)
-        return {"words": words, "sample": [self._text(row) for row in sample]}
+        return {"words": words, "sample": self._sample(rows, body)}
+
+    def _sample(self, rows: Sequence[int], body: Body) -> list[dict[str, Any]]:
+        by = self._by(body)
+        return [self._text(row, by) for row in self.session.sample(rows, SAMPLE)]
 
     def find(self, body: Body) -> dict[str, Any]:
-        """The texts without a label that fit, and a sample of them to check."""
+        """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
         conditions: dict[str, Any] = {
-            "words": optional_text(body, "words"), "regex": optional_text(body, "regex"),
+            "words": optional_text(body, "words"), "phrase": optional_text(body, "phrase"),
             "similar_to": self._similar_to(body), "above": share(body, "above"),
             "label": optional_text(body, "label", most=MAX_NAME),
         }  # fmt: skip
         given = {name: value for name, value in conditions.items() if value not in (None, "")}
         if not given:
-            raise RequestError(422, "give words, regex, similar_to, above or label")
-        rows = self.session.find(**given, limit=count_of(body, "limit", MAX_ROWS_FOUND, MAX_ROWS_FOUND))
-        sample = self.session.sample(rows, SAMPLE)
-        return {"rows": rows, "sample": [self._text(row) for row in sample]}
+            raise RequestError(422, "give words, phrase, similar_to, above or label")
+        limit = count_of(body, "limit", MAX_ROWS_FOUND, MAX_ROWS_FOUND)
+        found = self.session.find(**given, limit=limit, until=time.monotonic() + SEARCH_SECONDS)
+        return {**found._asdict(), "sample": self._sample(found.rows, body)}
 
     def _similar_to(self, body: Body) -> int | str | None:
         if isinstance(body.get("similar_to"), str | None):
@@ -271,7 +330,7 @@ class Labeller:
     def _named(self, label: str | Sequence[str]) -> list[str]:
         """The names of classes; new ones are short and tidy."""
         names = [label] if isinstance(label, str) else label
-        return [each if each in self.session.classes else each.strip()[:MAX_NAME] for each in names]
+        return [each if each in self.session.classes else each.strip()[:MAX_NAME].strip() for each in names]
 
     # ------------------------------------------------------------ people
 
@@ -283,15 +342,15 @@ class Labeller:
             {"people": list(people), "texts": texts, "agreed": agreed, "kappa": kappa}
             for people, (texts, agreed, kappa) in found.pairs.items()
         ]
-        open_rows = self.session.disagreements()
-        shown = [{**self._text(row), "by": said} for row, said in open_rows[:MAX_SHOWN]]
+        open_rows, by = self.session.disagreements(), self._by(body)
+        shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
         return {"people": found.people, "texts": found.texts, "alpha": found.alpha, "pairs": pairs,
                 "disagreements": shown, "count": len(open_rows)}  # fmt: skip
 
     def settle(self, body: Body) -> dict[str, Any]:
         """Give a text on which people differ the label that holds."""
         row = row_of(body, len(self.session.texts))
-        self.session.label(row, labels_of(body), by=self._by(body), chosen="settled")
+        self.session.settle(row, labels_of(body), by=self._by(body))
         self.saver.touch()
         return self.people(body)
 
@@ -322,9 +381,9 @@ class Labeller:
         """No more answers ahead."""
         self._pool.shutdown(cancel_futures=True)
 
-    def _by(self, body: Body) -> str | None:
-        name = optional_text(body, "by", most=MAX_NAME)
-        return name.strip() or None if name else None
+    def _by(self, body: Body) -> str:
+        name = optional_text(body, "by", most=MAX_NAME) or ""
+        return name.strip() or self.session.by
 
 
 MAX_ROWS_FOUND = 100_000

@@ -183,4 +183,9 @@ def _elements(values: Any) -> Iterator[str]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), default=np.ndarray.tolist)
+    """JSON as everybody reads it, which has no NaN."""
+    try:
+        return json.dumps(value, separators=(",", ":"), default=np.ndarray.tolist, allow_nan=False)
+    except ValueError:
+        fault = "the answer has numbers that are not finite"
+        raise LimelightError(fault, code="not-finite") from None

@@ -23,7 +23,7 @@ class TableSaver:
         text: str | None = None, pause: float = PAUSE,
     ) -> None:  # fmt: skip
         self.out, self._session, self._table, self._text = Path(out), session, table, text
-        self._pause, self._lock = pause, threading.Lock()
+        self._pause, self._lock, self._saving = pause, threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
         self.fault = ""  # why the table could not be written when it was tried last
 
@@ -39,7 +39,7 @@ class TableSaver:
     def save(self) -> int:
         """Write the table now; the number of its rows."""
         try:
-            with tidy_os_errors(f"cannot write {self.out}"):
+            with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
                 rows = self._session.save(self.out, self._table, text=self._text)
         except LimelightError as error:
             self.fault = f"{error}; {self._way_out(error.code)}"

@@ -54,7 +54,7 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary / _NEW, path) if overwrite else _rename_to_free_name(temporary / _NEW, path)
-            _fsync(path.parent)
+            fsync(path.parent)
 
 
 @contextlib.contextmanager
@@ -77,9 +77,9 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
         yield new
         for file in new.rglob("*"):
             if file.is_file():
-                _fsync(file)
+                fsync(file)
         _put_in_place(temporary, path, overwrite)
-        _fsync(path.parent)
+        fsync(path.parent)
 
 
 def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -> None:
@@ -299,8 +299,11 @@ def _exists_error(path: Path) -> LimelightError:
     return LimelightError(f"{path} already exists; {todo}", code="exists")
 
 
-def _fsync(path: Path) -> None:
-    """Make what is in a file, or a rename inside a folder, survive a power cut."""
+def fsync(path: Path) -> None:
+    """Make what is in a file, or a new name inside a folder, survive a power cut.
+
+    >>> fsync(Path("."))
+    """
     if not _POSIX and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if _POSIX else os.O_RDWR)
@@ -308,6 +311,22 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_at(handle: int, content: bytes, place: int) -> None:
+    """Write into an open file from a place on, which ends with it then.
+
+    >>> with tempfile.TemporaryFile() as file:
+    ...     write_at(file.fileno(), b"half a li", 0)
+    ...     write_at(file.fileno(), b"a line", 5)
+    ...     file.seek(0), file.read()
+    (0, b'half a line')
+    """
+    os.ftruncate(handle, place)
+    os.lseek(handle, place, os.SEEK_SET)
+    left = memoryview(content)
+    while left:  # the system may take less of it where a disk is full or a signal comes
+        left = left[os.write(handle, left) :]
 
 
 def exchange(one: Path, other: Path) -> bool:

@@ -117,22 +117,25 @@ export class LoopView {
   }
 
   /** Said and on the disk: only then comes the next text. */
-  async say(what) {
-    if (this.busy) return
-    this.busy = true
-    try {
-      const { row } = this.current, marks = this.text.marks
-      const found = await this.page.ask("say", { row, how: this.how, ...what, ...(what.do === "label" && marks.length ? { marks } : {}) })
-      this.last = what.do === "label" ? { said: [what.label].flat(), answer: found.answer } : undefined
-      this.current = found.next[0]
-      this.page.setClasses(found)
-      this.begin()
-      this.page.tell(what.do === "label" ? "" : { skip: "Skipped: it comes again at the end.", unsure: "Noted as unsure." }[what.do])
-    } finally {
-      this.busy = false
-    }
-    this.draw()
-    this.page.readProgress()
+  say(what) {
+    return this.page.guarded(async () => {
+      if (this.busy) return
+      this.busy = true
+      try {
+        const { row, last } = this.current, marks = this.text.marks
+        const found = await this.page.ask("say", { row, last, how: this.how, ...what, ...(what.do === "label" && marks.length ? { marks } : {}) })
+        this.last = what.do === "label" ? { said: [what.label].flat(), answer: found.answer } : undefined
+        this.current = found.next[0]
+        this.page.setClasses(found)
+        this.begin()
+        const told = { label: "", skip: "Skipped: it comes again at the end.", unsure: "Noted as unsure." }[what.do]
+        this.page.tell(found.settled ? `It stays ${found.settled.join(", ")}, as it was settled. Settle it again (p) to change that.` : told)
+      } finally {
+        this.busy = false
+      }
+      this.draw()
+      this.page.readProgress()
+    })
   }
 
   /** A text that was undone comes back. */

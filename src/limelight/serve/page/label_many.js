@@ -1,18 +1,18 @@
-// Many texts at once: those with some words, of a pattern, similar to a text, or that the model is sure of. A sample is checked first.
+// Many texts at once: those with some words, with a phrase, similar to a text, or that the model is sure of. A sample is checked first.
 
 import { element, number } from "./dom.js"
 
 export class ManyView {
   constructor(page) {
     this.page = page
-    this.fields = Object.fromEntries(["words", "regex", "similar_to"].map(name => [name, element("input", { type: "text", maxlength: "1000", name })]))
+    this.fields = Object.fromEntries(["words", "phrase", "similar_to"].map(name => [name, element("input", { type: "text", maxlength: "1000", name })]))
     this.above = element("input", { type: "number", min: "0.5", max: "1", step: "0.01", name: "above", placeholder: "0.95" })
     this.label = element("select", { name: "label" })
     this.result = element("div", {})
     const field = (text, input) => element("label", {}, element("span", {}, text), input)
     this.root = element("section", { class: "card" }, element("h2", {}, "Many at once"),
       element("form", { class: "many", onsubmit: event => { event.preventDefault(); this.page.guarded(() => this.find()) } },
-        field("With the words", this.fields.words), field("Pattern (regex)", this.fields.regex), field("Similar to", this.fields.similar_to),
+        field("With the words", this.fields.words), field("With the phrase", this.fields.phrase), field("Similar to", this.fields.similar_to),
         field("The model is at least this sure", this.above), field("… that it is", this.label), element("button", { type: "submit" }, "Find")), this.result)
   }
 
@@ -30,13 +30,14 @@ export class ManyView {
     if (asked.above && !asked.label) throw new Error("Choose the class that the model is sure of: one class at a time.")
     const found = await this.page.ask("find", asked)
     const chosen = asked.above || asked.label ? "confident" : "search"
-    if (!found.rows.length) return this.result.replaceChildren(element("p", {}, "No text without a label fits."))
+    const part = found.searched < found.of && element("p", { class: "small" }, `Of the first ${number(found.searched)} of ${number(found.of)} texts without a label: more were not searched in time. Search again when these have labels.`)
+    if (!found.rows.length) return this.result.replaceChildren(element("p", {}, "No text without a label fits."), part || "")
     const form = new SampleForm(this.page, found.rows, found.sample, this.label.value, async (label, rows, checked) => {
       const done = await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen, checked })
       this.page.labelledMany(done, label)
       this.result.replaceChildren()
     })
-    this.result.replaceChildren(form.root)
+    this.result.replaceChildren(part || "", form.root)
     form.focus()
   }
 

@@ -16,6 +16,7 @@ import { TrainView } from "./label_train.js"
 import { ask } from "./server.js"
 
 const NAME = "limelight labels by" // kept in the browser
+const TAB = "limelight tab" // kept for this tab alone: two of them are not given the same text
 const READING = 1000 // ms between two looks while the texts are read
 const WRITTEN = 5000 // ms after a key: by then the table was written, or could not be
 const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
@@ -24,6 +25,8 @@ export class Labelling {
   constructor(root, about) {
     Object.assign(this, { parts: partsOf(root), several: about.several, about })
     this.by = sessionStorage.getItem(NAME) ?? about.by
+    this.tab = sessionStorage.getItem(TAB) ?? String(Math.random()).slice(2)
+    sessionStorage.setItem(TAB, this.tab)
     this.setClasses(about)
     this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
     this.introduce()
@@ -45,9 +48,9 @@ export class Labelling {
     this.parts.lead.replaceChildren(`${number(this.about.texts)} texts, as `, element("bdi", {}, this.by), ", into ", element("span", { title: this.about.out }, this.about.out.split(/[\\/]/).at(-1)))
   }
 
-  /** What the server says, for this person. */
+  /** What the server says, for this person and this tab. */
   ask(path, body) {
-    return ask(`/label/${path}`, { by: this.by, ...body })
+    return ask(`/label/${path}`, { by: this.by, tab: this.tab, ...body })
   }
 
   setClasses({ classes, descriptions }) {

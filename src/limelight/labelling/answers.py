@@ -1,0 +1,89 @@
+"""What a fitted model says about texts: answers, and the texts that it is sure or unsure of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .refit import Fitted
+from .state import Labels
+from .vectors import TextVectors
+from .views import Answer, Word
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Those of one fit, which stay the same whatever is learnt later: they need no lock."""
+
+    fitted: Fitted | None
+    classes: tuple[str, ...]
+    vectors: TextVectors
+    several: bool
+
+    def probabilities(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """(rows, classes); nan where nothing is known."""
+        rows = np.asarray(rows, int)
+        found = np.full((len(rows), len(self.classes)), np.nan)
+        if self.fitted is not None:
+            read = self.vectors.is_read[rows]
+            found[read] = self.fitted.probabilities(self.vectors.matrix[rows[read]])
+        return found
+
+    def confident(self, rows: Sequence[int], above: float, label: str | None) -> list[int]:
+        """Rows whose answer is at least so probable, the surest first."""
+        if self.fitted is None:
+            return []
+        P = self.probabilities(rows)
+        if label is not None:
+            k = self.classes.index(label)
+            sure = np.where(P.argmax(axis=1) == k, P[:, k], -1) if not self.several else P[:, k]
+        else:
+            sure = P.max(axis=1)
+        sure = np.nan_to_num(sure, nan=-1)
+        order = np.argsort(-sure, kind="stable")
+        return [rows[k] for k in order if sure[k] >= above]
+
+    def similar(self, rows: Sequence[int], to: int | str) -> list[int]:
+        """Rows that are read, the most similar first."""
+        query = self.vectors.encode([to])[0] if isinstance(to, str) else self.vectors.matrix[to]
+        read = [row for row in rows if self.vectors.is_read[row]]
+        order = np.argsort(-(self.vectors.matrix[read] @ query), kind="stable")
+        return [read[k] for k in order]
+
+    def sample(self, rows: Sequence[int], count: int) -> list[int]:
+        """The least certain rows and others, half and half."""
+        if self.fitted is None or len(rows) <= count:
+            return list(rows[:count])
+        P = np.nan_to_num(self.probabilities(rows), nan=0)
+        least = [rows[k] for k in np.argsort(P.max(axis=1), kind="stable")[: count // 2]]
+        others = [row for row in rows if row not in least]
+        return least + others[:: max(1, len(others) // (count - len(least)))][: count - len(least)]
+
+    def answer(self, row: int, text: str, told: Labels | None) -> Answer:
+        """What the model says about a text, and why."""
+        if self.fitted is None:
+            return Answer(row, None, (), {}, [], told)
+        (parts,) = self.vectors.reader.word_parts([text])
+        P = self.fitted.probabilities(parts.vector[None])[0]
+        order = np.argsort(-P, kind="stable")
+        best = int(order[0])
+        likely = [k for k in order if P[k] > 0.5] if self.several else [best]
+        weights = parts.parts @ self._direction(P, best) / self.fitted.temperature
+        words = [
+            Word(text[start:end], int(start), int(end), float(weight))
+            for (start, end), weight in zip(parts.offsets, weights, strict=True)
+        ]
+        probabilities = {self.classes[k]: float(P[k]) for k in order}
+        labels = tuple(self.classes[k] for k in likely)
+        return Answer(row, self.classes[best], labels, probabilities, words, told)
+
+    def _direction(self, P: np.ndarray, best: int) -> np.ndarray:
+        """(size,): what speaks for the best class; against the others, unless there may be several."""
+        assert self.fitted is not None
+        W = self.fitted.W
+        if self.several:
+            return np.asarray(W[best])
+        others = np.delete(P, best) @ np.delete(W, best, axis=0) / max(1 - P[best], 1e-9)
+        return np.asarray(W[best] - others)
