@@ -217,6 +217,9 @@ def is_reader(name: str | Path) -> bool:
 
 def folder_of(name: str | Path) -> Path:
     """The folder that a name stands for: that of one of our readers, or the one of this name."""
+    if not isinstance(name, str | Path):
+        fault = f"a model is given by its folder, or by a name such as 'reader', not as {type(name).__name__}"
+        raise LimelightError(fault, code="option-value")
     if not is_reader(name):
         return Path(name)
     return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))
