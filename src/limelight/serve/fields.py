@@ -33,7 +33,7 @@ def check_fields(body: Mapping[str, Any], path: str) -> None:
 
     >>> check_fields({"query": "soup", "top_k": 3}, "/search")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    limelight.serve.limits.RequestError: /search has no field "top_k" (did you mean "k"?); it takes query, k, ...
+    limelight.serve.limits.RequestError: /search has no field "top_k" (did you mean "k"?); it takes query, ...
     """
     _check_names(body, FIELDS[path], path)
     inputs, parameters = body.get("inputs"), body.get("parameters") or {}

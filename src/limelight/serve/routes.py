@@ -72,9 +72,9 @@ class Routes:
     async def predict_or_embed(self, request: Request, body: Body) -> Any:
         """What the model is for: a classifier predicts, a reader embeds."""
         _, batcher = self.models.find(body.get("model"))
-        path, answer = ("/embed", self.embed) if isinstance(batcher.model, Reader) else ("/predict", self.predict)
-        check_fields(body, path)
-        return await answer(request, body)
+        is_reader = isinstance(batcher.model, Reader)
+        check_fields(body, "/embed" if is_reader else "/predict")
+        return await (self.embed if is_reader else self.predict)(request, body)
 
     async def predict(self, request: Request, body: Body) -> Any:
         """The classes of each text, the answer first; where the model is unsure, no label."""

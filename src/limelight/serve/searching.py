@@ -24,10 +24,7 @@ from .posts import Posts, Workers
 MAX_HITS = 1000  # of all queries of a request: each is a text, and is read again for its words
 # Errors of an index that are the request's: a filter, a query, a row.
 REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
-TODO = {
-    "row-unusable": "; correct this row or leave it out",
-    "key-exists": "; /update replaces such rows",
-}
+TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
 CONFLICTS = {"busy", "key-exists", "index-without-keys"}  # with what the index is, now
 
 

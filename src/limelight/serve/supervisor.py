@@ -14,14 +14,14 @@ from .metrics import log
 
 @dataclass
 class Pulse:
-    """When a worker was last asked whether it is well, if it has not answered yet; whether it was ever ready."""
+    """When a worker was asked whether it is well, if it has not answered yet; whether it was ever ready."""
 
     asked: float | None = None
     ready: bool = False
 
 
 class Supervisor(Multiprocess):
-    """uvicorn's, but a worker may take as long to start as it needs; only from then on must it answer in time.
+    """uvicorn's, but a worker has as long to start as it needs; only from then on must it answer in time.
 
     uvicorn's own kills a worker that has not answered five seconds after it was started: on a busy machine,
     each of them, again and again, without a line in the log.
