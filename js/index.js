@@ -8,15 +8,14 @@
 import { readFolder } from "./folder.js"
 import { Network, joined, softmax } from "./page/network.js"
 import { Tokenizer, UNKNOWN } from "./page/tokenizer.js"
-import { tokenizerOf } from "./rules.js"
 import { pieces } from "./spelling.js"
 
 const MAX_SPELLED = 10_000 // words outside the vocabulary whose vectors are kept
 
-/** Open a folder by its path or its address; or by a function from a file's name to a promise of its bytes. */
+/** Open a folder by its path or its address, in a browser relative to the page; or by a function from a file's name to a promise of its bytes. */
 export async function load(folder) {
-  const read = typeof folder === "function" ? folder : reading(String(folder))
-  return new Model(await readFolder(async name => plain(await read(name))))
+  const read = typeof folder === "function" ? folder : readerOf(String(folder))
+  return new Model(await readFolder(async (name, most) => plain(await read(name, most))))
 }
 
 /** Bytes as a Uint8Array and nothing more: a Buffer is one too, but its slices are no copies. */
@@ -24,30 +23,47 @@ function plain(bytes) {
   return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes)
 }
 
-function reading(folder) {
-  if (/^https?:/.test(folder)) {
-    return async name => {
-      const answer = await fetch(`${folder.replace(/\/$/, "")}/${name}`)
-      if (!answer.ok) throw new Error(`${folder}/${name}: ${answer.status}`)
-      return answer.arrayBuffer()
-    }
+function readerOf(folder) {
+  const inNode = Boolean(globalThis.process?.versions?.node), isAddress = /^https?:\/\//i.test(folder)
+  if (inNode && !isAddress) return (name, most) => readFile(/^file:\/\//i.test(folder) ? new URL(name, `${folder}/`) : `${folder}/${name}`, most)
+  const base = new URL(`${folder.replace(/\/+$/, "")}/`, inNode ? undefined : globalThis.document?.baseURI ?? globalThis.location?.href)
+  return (name, most) => fetchFile(new URL(name, base), most)
+}
+
+/** A file of a disk: neither a pipe, which may never end, nor one that is larger than it can be. */
+async function readFile(path, most) {
+  const { open } = await import("node:fs/promises"), { O_RDONLY, O_NONBLOCK } = (await import("node:fs")).constants
+  const file = await open(path, O_RDONLY | (O_NONBLOCK ?? 0))
+  try {
+    const about = await file.stat()
+    if (!about.isFile()) throw new Error(`${path} is not a regular file`)
+    if (about.size > most) throw new Error(`${path} has ${about.size} bytes; at most ${most} are expected`)
+    return await file.readFile()
+  } finally {
+    await file.close()
   }
-  return async name => (await import("node:fs/promises")).readFile(`${folder}/${name}`)
+}
+
+async function fetchFile(address, most) {
+  const answer = await fetch(address), bytes = Number(answer.headers.get("content-length"))
+  if (!answer.ok) throw new Error(`${address}: ${answer.status}`)
+  if (bytes > most) throw new Error(`${address} has ${bytes} bytes; at most ${most} are expected`)
+  return answer.arrayBuffer()
 }
 
 export class Model {
-  constructor({ config, tokenizer, tensors, words, grams }) {
-    const { text, model } = config.recipe
-    this.kind = config.kind // "text", "pair" or "reader"
-    this.labels = config.labels
-    this.task = text.task
-    this.thresholds = config.thresholds
-    this.maxLength = text.max_length
-    this.forbidden = config.facts?.forbidden?.words ?? []
-    this.tokenizer = new Tokenizer(tokenizerOf(tokenizer))
-    this.spelled = grams && new Spelled(this.tokenizer, words, grams, model.stems)
+  /** Of what `readFolder` gives. */
+  constructor({ kind, options, labels, thresholds, tokenizer, forbidden, tensors: { "words.weight": words, "grams.weight": grams, ...tensors } }) {
+    this.kind = kind // "text", "pair" or "reader"
+    this.labels = labels
+    this.task = options.task
+    this.thresholds = thresholds
+    this.maxLength = options.max_length
+    this.forbidden = forbidden
+    this.tokenizer = new Tokenizer(tokenizer)
+    this.spelled = grams && new Spelled(this.tokenizer, words, grams, options.stems)
     const vector = id => (id < words.count ? words.row(id) : this.spelled.vector(id))
-    this.network = new Network({ encoder: "bilstm", ...model }, tensors, vector)
+    this.network = new Network(options, tensors, vector)
   }
 
   /** The words of a text: [{word, start, end, id}], in UTF-16 units; `word` is as the vocabulary has it. */
@@ -64,14 +80,14 @@ export class Model {
     if (this.spelled?.isFull) this.spelled.clear(this.network) // never within a text, whose words have ids by then
     const ids = words.map(({ word, id }) => (this.spelled && word && id === UNKNOWN ? this.spelled.id(word) : id))
     const { A, M } = this.network.encode(ids)
-    return { words, A, M }
+    return { words, A, M: M.map(finite) }
   }
 
   /** The vector of a text: a reader's, of length 1; a classifier's is M, its rows one after the other. */
   embed(text) {
     const { M } = this.encode(text)
     if (this.kind !== "reader") return joined(...M)
-    const v = this.network.oneVector(M), length = Math.hypot(...v) || 1
+    const v = finite(this.network.oneVector(M)), length = Math.hypot(...v) || 1
     return v.map(x => x / length)
   }
 
@@ -81,7 +97,7 @@ export class Model {
     if (!wanted) throw new Error("a reader has no labels; use embed")
     if (texts.length !== wanted) throw new Error(`this model reads ${wanted === 1 ? "one text" : "two texts"}; got ${texts.length}`)
     const [{ logits }] = this.network.classify([texts.map(text => this.encode(text).M)])
-    return this.decide(logits)
+    return this.decide(finite(logits))
   }
 
   decide(logits) {
@@ -136,10 +152,15 @@ function mean(rows, table) {
   return sum.map(x => x / Math.max(rows.length, 1))
 }
 
+function finite(values) {
+  if (!values.every(Number.isFinite)) throw new Error("the model's numbers are not finite for this text")
+  return values
+}
+
 /** Whether a word, or a part of it between marks, is one of those that a model must not read. */
 function isForbidden(word, forbidden) {
-  if (!forbidden.length) return false
+  if (!forbidden.size) return false
   const folded = word.toLowerCase().replaceAll("ß", "ss")
   const edges = [-1, ...Array.from(folded.matchAll(/[!-/:-@[-`{-~\u2010-\u2027]/g), mark => mark.index), folded.length]
-  return edges.some((start, k) => edges.slice(k + 1).some(end => forbidden.includes(folded.slice(start + 1, end))))
+  return edges.some((start, k) => edges.slice(k + 1).some(end => forbidden.has(folded.slice(start + 1, end))))
 }

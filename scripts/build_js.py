@@ -2,8 +2,9 @@
 
     python scripts/build_js.py
 
-js/page/ has the modules of the explorer's page that run a model, and js/test/vectors.json what the bundled
-reader makes of some texts, for programs in any language to be tested with (docs/languages.md).
+js/page/ has the modules of the explorer's page that run a model, js/known.js the options and rules that a
+folder may have, and js/test/vectors.json what the bundled reader makes of some texts, for programs in any
+language to be tested with (docs/languages.md).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE, COPIES = ROOT / "src" / "limelight" / "serve" / "page", ROOT / "js" / "page"
 VECTORS = ROOT / "js" / "test" / "vectors.json"
+KNOWN = ROOT / "js" / "known.js"
 MODULES = ("kernel.js", "model_file.js", "network.js", "tokenizer.js")
 TEXTS = [
     "I can't pay",
@@ -73,9 +75,37 @@ def vectors() -> str:
     return f'{head}, "texts": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
+def known() -> str:
+    """The values that each option may have, and the rules of words, as a module."""
+    from dataclasses import fields
+
+    from limelight.config.recipe import SECTIONS
+    from limelight.network.parts import MAX_LAYERS
+    from limelight.text.rules import CHARACTERS, WORD
+
+    lines = ["// What a folder may say; written by scripts/build_js.py.", "", "export const OPTIONS = {"]
+    for section in ("text", "model"):
+        lines.append(f"  {section}: {{")
+        for each in fields(SECTIONS[section]):
+            limits = {name: each.metadata[name] for name in ("low", "high", "choices")}
+            about = {"type": type(each.default).__name__, "default": each.default}
+            about |= {name: value for name, value in limits.items() if value not in (None, ())}
+            if each.name == "layers":
+                about["high"] = MAX_LAYERS
+            lines.append(f"    {each.name}: {json.dumps(about)},")
+        lines.append("  },")
+    lines += [
+        "}",
+        f"export const WORD = {json.dumps(WORD)}",
+        f"export const CHARACTERS = {json.dumps(CHARACTERS)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def contents() -> dict[Path, str]:
     """Every file, and what it must hold."""
-    return {COPIES / name: (PAGE / name).read_text("utf-8") for name in MODULES} | {VECTORS: vectors()}
+    copies = {COPIES / name: (PAGE / name).read_text("utf-8") for name in MODULES}
+    return {**copies, KNOWN: known(), VECTORS: vectors()}
 
 
 if __name__ == "__main__":

@@ -52,5 +52,7 @@ def test_saved_without_pickle(expected, tmp_path):
 def test_what_is_no_reader_or_no_text(tmp_path):
     with refuses("model-kind"):
         limelight.TextVectorizer(trained.save(tmp_path / "stars")).fit()
+    with refuses("option-value"):  # a reader that is open: no clone and no pickle could hold it
+        limelight.TextVectorizer(limelight.load("reader")).fit()
     with refuses("text-type"):
         limelight.TextVectorizer().transform([1])

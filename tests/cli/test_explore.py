@@ -16,6 +16,7 @@ import pytest
 
 import trained
 from limelight.cli import main
+from limelight.runtime.forbidden import write_forbidden
 from reviews import write_csv
 from serve.live import PATIENCE, ROOT
 
@@ -54,6 +55,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase, monkeypatch):
     monkeypatch.setattr("limelight.serve.server.explore", lambda *_, **__: None)
     assert phrase in refused("explore", str(folder / "model"), *(each.format(folder) for each in argv))
+
+
+def test_what_a_page_cannot_run_is_refused_before_the_rows_are_read(refused, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("limelight.serve.explored.explore_data", lambda *_, **__: pytest.fail("read"))
+    write_forbidden(trained.save(tmp_path / "model"), ["w2"])
+    argv = ["explore", str(tmp_path / "model"), str(folder / "test.csv"), "--save", str(tmp_path / "p.html")]
+    assert "forbidden words" in refused(*argv)
 
 
 def test_a_saved_page_has_a_sample_of_the_rows(folder, tmp_path, capsys, monkeypatch):

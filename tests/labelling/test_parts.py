@@ -94,7 +94,8 @@ def test_gain_shrinks_with_the_number_of_labels_and_then_it_is_enough():
     assert not advise(found, few, 60)[0]
     assert advise(found, many, 60)[0]
     assert not advise(estimate(now[:20], now[:20], 1.0), many, 20)[0]
-    assert not advise(None, None, 3)[0]
+    assert advise(None, None, 3) == (False, "Go on: 7 more texts drawn at random give a first estimate.")
+    assert advise(None, None, 9) == (False, "Go on: 1 more text drawn at random gives a first estimate.")
 
 
 def test_no_more_is_gained_than_is_missing():

@@ -25,9 +25,9 @@ PATIENCE = 60.0  # seconds: only a server that hangs takes as long
 
 
 @contextmanager
-def in_thread(app: Any, connections: int = 1024) -> Iterator[int]:
+def in_thread(app: Any, connections: int = 1024, port: int = 0) -> Iterator[int]:
     """The port of a server in this process."""
-    listening = listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", port)
     server = uvicorn.Server(configure(app, connections=connections))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from browsers import needs_chromium, new_context
+from limelight.labelling.session import LabelSession
+from limelight.serve.label_app import create_label_app
 from limelight.serve.table_saver import TableSaver
-from serve.labels import TEXTS, WaitingReader, start
+from serve.labels import TEXTS, TinyReader, WaitingReader, start
 from serve.live import in_thread
 from serve.test_labeller import _stand_in, truth
 
@@ -331,6 +334,120 @@ def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
         page.locator(".start").click()
         page.locator(".before-after").wait_for()
         assert page.locator(".before-after b").all_inner_texts() == ["100.0%", "75.0%"]
+
+
+def count_is(page: Any, name: str, count: int) -> None:
+    """Wait until a class is shown with so many labels."""
+    page.wait_for_function(
+        "([name, count]) => document.querySelector(`[data-count=${name}]`)?.textContent === String(count)",
+        arg=[name, count],
+    )
+
+
+def test_every_class_has_its_count_at_once_and_after_the_page_is_opened_again(tmp_path):
+    with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        for count in (1, 2, 3):
+            press(page, "1")
+            count_is(page, "food", count)  # not only when the next key is pressed
+        page.reload()
+        count_is(page, "food", 3)
+        count_is(page, "room", 0)
+        page.locator("[data-view=classes]").click()
+        count_is(page, "food", 3)
+        session.label(next(row for row in range(16) if session.said(row) is None), "room", by="ann")
+        page.locator("[data-view=label]").click()
+        press(page, "2")
+        count_is(page, "room", 2)
+
+
+def test_without_classes_letters_are_a_name(tmp_path):
+    with labelling(tmp_path) as (page, session):
+        page.keyboard.press("l")
+        page.get_by_text("There are no classes yet").wait_for()
+        page.keyboard.type("magic lush")  # each of these letters is a key where there are classes
+        page.keyboard.press("Enter")
+        page.locator("[data-class='magic lush']").wait_for()
+        assert list(session.classes) == ["magic lush"]
+        press(page, "1")
+        page.locator("[data-view=classes]").click()
+        page.get_by_role("button", name="Remove").click()
+        page.locator(".class-list li").wait_for(state="detached")
+        page.locator("[data-view=label]").click()
+        page.get_by_role("button", name="Groups", exact=True).click()
+        page.locator(".group").first.wait_for()
+
+
+@contextmanager
+def tab(context: Any, port: int, token: str) -> Iterator[Any]:
+    """A page of a server that may go: the browser complains of that, the page must not."""
+    errors: list[str] = []
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"http://127.0.0.1:{port}/#token={token}")
+    page.locator(".now").wait_for()
+    yield page
+    assert errors == []
+
+
+def test_a_server_that_stopped_is_said_and_found_again(tmp_path):
+    session, app = start(tmp_path, classes=["food", "room"], by="it's me")
+    with new_context() as context:
+        with in_thread(app) as port:
+            stack = ExitStack()
+            page = stack.enter_context(tab(context, port, "t"))
+            row = row_of(page)
+        with stack:
+            banner = page.locator("[data-part=away]")
+            for key in ("1", "a", "s", "u"):
+                page.keyboard.press(key)
+                banner.wait_for()
+                assert "The server has stopped. Your labels are safe" in banner.inner_text()
+            assert f"labels.csv', port={port})" in banner.inner_text().replace('"', "'")
+            assert page.locator("[data-part=problem]").is_hidden()  # said once
+            assert session.said(row) is None
+            with in_thread(app, port=port):
+                banner.wait_for(state="hidden")
+                assert row_of(page) == row
+                press(page, "1")
+                assert session.said(row).labels == ("food",)
+
+
+def test_an_old_tab_says_nothing_to_a_new_server_and_follows_when_it_is_opened(tmp_path):
+    _, app = start(tmp_path, classes=["food", "room"])
+    with new_context() as context:
+        with in_thread(app) as port:
+            stack = ExitStack()
+            old = stack.enter_context(tab(context, port, "t"))
+        session, other = start(tmp_path, "other.csv", classes=["cold", "warm"], token="new")
+        with stack, in_thread(other, port=port):
+            old.keyboard.press("1")
+            old.get_by_text("The server was started again.").wait_for()
+            assert [row for row in range(16) if session.said(row)] == []
+            with tab(context, port, "new"):
+                old.locator("[data-class=cold]").wait_for()  # it has the classes of the new one
+            row = row_of(old)
+            press(old, "2")
+            assert session.said(row).labels == ("warm",)
+
+
+def test_the_command_to_go_on_is_that_of_this_table(tmp_path):
+    table = tmp_path / "the texts.csv"
+    table.write_text("review\nCold soup\nWarm bed\n")
+    session = LabelSession(["Cold soup", "Warm bed"], reader=TinyReader(), journal=tmp_path / "out.journal",
+                           background=False, by="it's me", ordered=True)  # fmt: skip
+    session.add_class("food")
+    app = create_label_app(session, tmp_path / "out.csv", token="t", table=table, text="review")
+    with new_context() as context:
+        with in_thread(app) as port:
+            stack = ExitStack()
+            page = stack.enter_context(tab(context, port, "t"))
+        with stack:
+            page.keyboard.press("1")
+            shown = shlex.split(page.locator("[data-part=away] code").inner_text())
+            assert shown == [
+                "limelight", "label", str(table), "--text", "review", "--out", str(tmp_path / "out.csv"),
+                "--by", "it's me", "--ordered", "--port", str(port),
+            ]  # fmt: skip
 
 
 def test_without_the_token_the_page_asks_for_it(tmp_path):

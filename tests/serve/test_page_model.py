@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from limelight.serve.bundle import about_model
 from limelight.serve.explored import explore_data
 from limelight.serve.neighbours import ModelNeighbours
 from limelight.serve.packed_arrays import Steps, pack_arrays, to_text
-from limelight.serve.packed_model import pack_model
+from limelight.serve.packed_model import check_packable, pack_model
 from limelight.text.rules import CHARACTERS, javascript_rules
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
@@ -44,13 +45,13 @@ async function answer({ files, texts, off, plain, against = texts.map(() => null
   return found
 }
 """
-LINEAR = {"linear": {"head": "linear"}, "linear, max row": {"head": "linear", "max_row": True}}
-WAYS = [
-    (options, pair)
-    for name, options in {**ARCHITECTURES, **LINEAR}.items()
-    for pair in PAIRS
-    if recipe_of(options).model.encoder == "bilstm"
+MORE = [
+    {"head": "linear"},
+    {"head": "linear", "max_row": True},
+    {"head": "linear", "encoder": "words", "word_size": 32},  # as the preset fast
+    {"encoder": "words", "projection": 5, "max_row": True},
 ]
+WAYS = [(options, pair) for options in [*ARCHITECTURES.values(), *MORE] for pair in PAIRS]
 
 
 def model_of(options: dict[str, Any], pair: str | None = None) -> Model:
@@ -329,10 +330,11 @@ def test_as_many_words_are_kept_as_fit() -> None:
 
 
 def test_what_a_page_cannot_run_is_refused_in_one_line() -> None:
-    with refuses("model-task"):
-        pack_model(model_of({"embedding": "cnn"}), words=None, most=10**6)
     with refuses("option-value"):
         pack_model(model_of({}), words=0, most=10**6)
+    own = SimpleNamespace(recipe=recipe_of({"encoder": "module"}))
+    with refuses("model-task"):
+        check_packable(own)
 
 
 # ---------------------------------------------------------------- words

@@ -271,6 +271,91 @@ def test_a_wrong_body_is_one_sentence(client, path, body, status, phrase):
     assert status == 424 or answer.json()["code"] == CODES[status]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "near"),
+    [
+        ("/embed", {"inputs": "a", "normalise": False}, "normalize"),
+        ("/", {"inputs": "a", "model": "reader", "normalise": False}, "normalize"),
+        ("/", {"inputs": "a", "model": "stars", "Truncate": True}, "truncate"),
+        ("/predict", {"input": "a"}, "inputs"),
+        ("/predict", {"inputs": "a", "parameters": {"top_k": 3}}, ""),
+        ("/explain", {"inputs": "a", "agains": "bad"}, "against"),
+        ("/embed_all", {"inputs": "a", "x" * 9999: 1}, ""),
+        ("/similarity", {"inputs": {"source_sentence": "a", "sentence": ["b"]}}, "sentences"),
+        ("/similarity", {"inputs": {}, "parameters": {"word": True}}, "words"),
+        ("/v1/embeddings", {"input": "a", "encoding_fromat": "base64"}, "encoding_format"),
+    ],
+)  # fmt: skip
+def test_a_field_that_a_route_does_not_have_is_refused_with_the_nearest_it_has(client, path, body, near):
+    answer = client.post(path, json=body)
+    error = answer.json()["error"] if path.startswith("/v1/") else answer.json()
+    assert (answer.status_code, error["code"]) == (422, "field-unknown")
+    said = error["message"] if path.startswith("/v1/") else error["error"]
+    assert (f'(did you mean "{near}"?)' in said) == bool(near)
+    assert len(said) < 250
+
+
+@pytest.mark.parametrize(
+    ("path", "model", "body"),
+    [
+        ("/v1/embeddings", "reader", {
+            "input": ["a"], "user": "me", "encoding_format": "base64", "dimensions": 8,
+        }),  # OpenAI's
+        ("/embed", "reader", {
+            "inputs": ["a"], "truncate": True, "truncation_direction": "Right", "prompt_name": None,
+            "normalize": True, "dimensions": None,
+        }),  # those of text-embeddings-inference
+        ("/embed_all", "reader", {
+            "inputs": "a", "truncate": None, "truncation_direction": "right", "prompt_name": "query",
+        }),
+        ("/predict", "stars", {"inputs": "a", "truncate": False, "truncation_direction": "right",
+                               "raw_scores": False}),
+        ("/similarity", "reader", {
+            "inputs": {"source_sentence": "a", "sentences": ["b"]},
+            "parameters": {"truncate": True, "truncation_direction": "right", "prompt_name": None},
+        }),
+        ("/", "stars", {"inputs": "a", "parameters": {}}),  # text_classification of huggingface_hub
+        ("/", "reader", {"inputs": "a", "prompt_name": "query", "normalize": True, "truncate": True,
+                         "truncation_direction": "right"}),  # its feature_extraction
+        ("/embed", "reader", {"inputs": "a", "options": None}),  # null says nothing
+    ],
+)  # fmt: skip
+def test_what_known_clients_send_is_answered(client, path, model, body):
+    answer = client.post(path, json={**body, "model": model})
+    assert (answer.status_code, answer.text[:60]) == (200, answer.text[:60])
+
+
+def test_a_text_is_never_cut_at_its_beginning(client):
+    for path in ("/predict", "/embed_all", "/explain"):
+        body = {"inputs": "a", "model": "stars", "truncation_direction": "Left"}
+        assert client.post(path, json=body).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("value", "phrase"),
+    [
+        ("[" * 900 + "]" * 900, "nested"),
+        ('{"a":' * 900 + "1" + "}" * 900, "nested"),
+        ("[" * 100_000, "nested"),
+        ("[[1], " * 16 + "2" + "]" * 16, "nested"),
+        ("1" * 5000, "digits"),
+        ("[-" + "1" * 5000 + "]", "digits"),
+        ("1" * 4000, ""),
+    ],
+)
+def test_deep_values_and_long_numbers_are_refused_in_any_field(client, value, phrase):
+    for field in ("inputs", "model", "without_rows", "against"):
+        content = f'{{"{field}": {value}}}'.encode()
+        answer = client.post("/explain", content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == (400 if phrase else 404 if field == "model" else 422)
+        assert phrase in answer.json()["error"]
+
+
+def test_many_lists_side_by_side_are_not_deep(client, stars):
+    found = client.post("/predict", json={"inputs": [[text] for text in TEXTS * 5]}).json()
+    assert [each[0]["label"] for each in found] == stars.predict(TEXTS * 5)
+
+
 def test_an_error_of_the_model_has_its_code(client):
     body = {"inputs": "a", "model": "reader", "without_rows": [0]}
     assert client.post("/explain", json=body).json()["code"] == "option-conflict"
@@ -312,6 +397,8 @@ def test_the_openapi_document_has_every_route(client):
                     assert client.post(path, json=example).status_code == 424
                     del example[asked]
             assert client.post(path, json=example).status_code == (424 if path == "/predict" else 200)
+            known = body["content"]["application/json"]["schema"]["properties"]
+            assert set(example) <= set(known)
 
 
 def test_every_answer_has_security_headers_and_no_cors(client):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,9 @@ def test_a_search_can_be_approximate(client, monkeypatch):
         ({"query": ["soup"] * 11, "k": 100}, 422, "field-invalid"),
         ({"query": "soup", "by": "magic"}, 422, "option-value"),
         ({"query": "soup", "by": 1}, 422, "field-invalid"),
+        ({"query": "soup", "top_k": 3}, 422, "field-unknown"),
+        ({"query": "soup", "where": {"stars": json.loads("[" * 900 + "]" * 900)}}, 400, "body-invalid"),
+        ({"query": "soup", "where": {"stars": [">=", 10**4000]}}, 422, "option-value"),
         ({"query": "soup", "approximate": "yes"}, 422, "field-invalid"),
         ({"query": "soup", "where": 1}, 422, "field-invalid"),
         ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),
@@ -117,6 +121,7 @@ def test_rows_are_updated_and_deleted_by_key(reader, tmp_path):
     rows = [{"id": 1, "text": "A bus that never came."}, {"id": 4, "text": "Warm beer."}]
     taken = writer.post("/add", json={"texts": rows})
     assert (taken.status_code, taken.json()["code"]) == (409, "key-exists")
+    assert taken.json()["error"].endswith("already has id '1'; /update replaces such rows")
     assert writer.post("/update", json={"texts": rows}).json() == {"added": 2, "texts": 4}
     assert writer.post("/delete", json={"keys": ["2", 3, 99]}).json() == {"deleted": 2, "texts": 2}
     for each in (writer, other):
@@ -134,18 +139,22 @@ def test_what_cannot_be_changed(client, reader, folder, path, body, status, code
     writer = TestClient(create_app({"reader": reader}, index=folder, writable=True))
     answer = writer.post(path, json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert "--" not in answer.json()["error"]  # flags are not for a client
     assert client.post(path, json=body).status_code == 403  # read-only
 
 
 @pytest.mark.parametrize(
     ("texts", "status", "code"),
     [("soup", 422, "field-invalid"), ([1], 422, "field-invalid"), ([], 400, "body-invalid"),
-     ([{"stars": 1}], 422, "row-unusable")],
+     ([{"stars": 1}], 422, "row-unusable"), (["soup", ""], 422, "row-unusable")],
 )  # fmt: skip
 def test_what_cannot_be_added(reader, folder, texts, status, code):
     writer = TestClient(create_app({"reader": reader}, index=folder, writable=True))
     answer = writer.post("/add", json={"texts": texts})
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+    if code == "row-unusable":
+        row = len(texts)
+        assert answer.json()["error"] == f"texts, row {row}: no text in it; correct this row or leave it out"
 
 
 def test_the_document_has_the_routes_of_an_index_where_there_is_one(client, reader):

@@ -118,6 +118,7 @@ def test_a_killed_worker_is_replaced(folder, tmp_path):
         assert len(workers) == 2
         os.kill(workers[0], signal.SIGKILL)
         server.wait_for("ready:", 3)
+        server.wait_for(f"worker {workers[0]} was killed by signal 9; worker \\d+ takes its place")
         assert all(is_well(server.port) for _ in range(10))
         counts = talk(server.port, request("/metrics", b"", method="GET")).decode()
         total = json.loads(counts.split('route="/predict",status="200"} ')[1].splitlines()[0])

@@ -84,7 +84,9 @@ def _check(args: argparse.Namespace) -> None:
 
 def _save(args: argparse.Namespace, model: Model) -> None:
     from ..serve.one_file import save_page
+    from ..serve.packed_model import check_packable
 
+    check_packable(model, args.words, args.precision)
     data = _read_data(args, [model], MAX_ROWS_SAVED)
     kept = save_page(
         model, args.out, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite

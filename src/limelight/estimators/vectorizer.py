@@ -29,7 +29,7 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Open the reader."""
-        self.reader_ = _open(self.model, self.precision)
+        self.reader_ = Reader.load(self.model, precision=self.precision)
         size = self.reader_.get_sentence_embedding_dimension()
         self._n_features_out = min(size, self.truncate_dim or size)
         return self
@@ -65,9 +65,3 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.input_tags.two_d_array = False
         tags.requires_fit = False
         return tags
-
-
-def _open(model: str | Path, precision: str) -> Reader:
-    if str(model) == "reader":
-        return Reader.load(precision=precision)
-    return Reader.load(model, precision=precision)

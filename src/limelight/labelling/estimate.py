@@ -97,7 +97,9 @@ def advise(found: Estimate | None, gain: float | None, drawn: int) -> tuple[bool
     (True, 'The next 50 labels are expected to add 0.4 points: you can stop.')
     """
     if found is None or gain is None:
-        return False, f"Go on: {MIN_SAMPLE - drawn} more texts drawn at random give a first estimate."
+        more = MIN_SAMPLE - drawn
+        gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"
+        return False, f"Go on: {gives} a first estimate."
     says = f"The next {HORIZON} labels are expected to add {100 * gain:.1f} points"
     if found.high - found.low > MAX_WIDTH:
         return False, f"{says}, but the estimate is rough: go on, more texts drawn at random are needed."

@@ -194,6 +194,8 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
+    if task == "regression" and plain != ["value"]:
+        raise LimelightError(f"the label of a number is 'value'; got {str(plain)[:60]}", code="label-count")
     if len(plain) < (2 if answers_of(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
@@ -217,6 +219,9 @@ def is_reader(name: str | Path) -> bool:
 
 def folder_of(name: str | Path) -> Path:
     """The folder that a name stands for: that of one of our readers, or the one of this name."""
+    if not isinstance(name, str | Path):
+        fault = f"a model is given by its folder, or by a name such as 'reader', not as {type(name).__name__}"
+        raise LimelightError(fault, code="option-value")
     if not is_reader(name):
         return Path(name)
     return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))

@@ -45,8 +45,8 @@ def new_config(
     """The description of an index with nothing in it yet, and its model."""
     if sentences and passages:
         raise LimelightError("an index is of sentences or of passages, not both", code="option-conflict")
-    where = str(model) if is_reader(model) else str(Path(model).resolve())
     loaded: Model | Reader = load(model, precision=precision)
+    where = str(model) if is_reader(model) else str(Path(model).resolve())
     size = next(encode(loaded, ["text"])).shape[1]
     config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=True)
     config.key = key

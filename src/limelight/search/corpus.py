@@ -53,7 +53,7 @@ class Corpus:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         else:
             self._texts = list(given)
-            self.name = self._where = f"{len(self._texts):,} texts"
+            self.name, self._where = f"{len(self._texts):,} texts", "texts"
             self.text = text
             self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
 

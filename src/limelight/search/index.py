@@ -129,7 +129,7 @@ class Index:
             config = read_config(self.folder)  # another process may have replaced the one that is open here
             given.key = config.key
             if update and config.key is None:
-                fault = f"{self.folder} has no key column to update by; build it with --key"
+                fault = "the index has no key column to update by; build it with --key"
                 raise LimelightError(f"{fault}, or delete by number and add", code="index-without-keys")
             given.check(config.unit)
             model = open_model(config, self._model, config.precision)

@@ -12,6 +12,7 @@ from .limits import Limits, RequestError, check_count
 
 Body = Mapping[str, Any]
 PIECE = 4096  # characters that words are looked for in at once
+MAX_DEPTH, TOO_DEEP = 16, "the body is nested too deeply"
 MARGIN = 8  # words: where a text is cut, they may be others than in the whole text
 
 
@@ -25,15 +26,29 @@ def parse_body(content: bytes) -> Body:
         body = json.loads(content.decode())
     except UnicodeDecodeError:
         raise RequestError(400, "the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise RequestError(400, f"the body is not JSON at character {error.pos}") from None
+    except ValueError:
+        raise RequestError(400, "a number in the body has too many digits") from None
     except RecursionError:
-        raise RequestError(400, "the body is nested too deeply") from None
-    except ValueError as error:
-        place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise RequestError(400, f"the body is not JSON{place}") from None
+        raise RequestError(400, TOO_DEEP) from None
+    if content.count(b"[") + content.count(b"{") > MAX_DEPTH and _is_deep(body):
+        raise RequestError(400, TOO_DEEP)
     if not isinstance(body, dict):
         must = 'it must be an object such as {"inputs": "text"}'
         raise RequestError(422, f"the body is {_name(body)}; {must}")
     return body
+
+
+def _is_deep(body: Any) -> bool:
+    """Whether a value is nested deeper than any request needs: what looks into it later may call itself."""
+    level = [body]
+    for _ in range(MAX_DEPTH):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def flag(body: Body, name: str, default: bool = False) -> bool:

@@ -92,7 +92,7 @@ class Labeller:
         session = self.session
         session.refresh()
         return {
-            "texts": len(session.texts), "by": session.by, "several": session.several,
+            "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
             "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
             "news": self.checks.has_news, "carried_over": session.carried_over,
             **self._classes(),

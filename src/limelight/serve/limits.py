@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 PIECE_TEXTS, PIECE_WORDS = 256, 2**14  # of a request that are computed at once; a larger one takes turns
@@ -78,6 +79,15 @@ class RequestError(Exception):
         super().__init__(message)
         self.status, self.message = status, message
         self.kind, self.code = kind or KINDS.get(status, "validation"), code or CODES.get(status, "refused")
+
+
+def without_flags(message: str) -> str:
+    """An error of the library as a client of HTTP can use it: it has fields, not the flags of a command.
+
+    >>> without_flags("texts, row 2: it is empty; correct it, or skip such rows with --skip-bad")
+    'texts, row 2: it is empty'
+    """
+    return re.sub(r";[^;]* '?--[a-z][^;]*$", "", message)
 
 
 def check_count(count: int, limits: Limits) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.responses import HTMLResponse
 
 from .. import __version__
+from .fields import FIELDS
 
 TEXT = "The soup was cold."
 # path -> what it does, an example body (None: a GET), an example answer
@@ -92,7 +93,7 @@ ERRORS = {
     408: "the request was not complete in time", 409: "another process writes the index, or a key is taken",
     413: "too large, too many texts or too many words",
     415: "not application/json", 421: "the Host is not a name of this server",
-    422: "a field is missing or of the wrong type", 424: "the model cannot do this",
+    422: "a field is missing, unknown or of the wrong type", 424: "the model cannot do this",
     429: "too many requests are waiting", 503: "the server is shutting down",
 }  # fmt: skip
 
@@ -129,7 +130,7 @@ def _path(path: str, about: str, body: Any, answer: Any) -> dict[str, Any]:
     }
     if body is None:
         return {"get": operation}
-    operation["requestBody"] = {"required": True, **_json(body, _schema(body))}
+    operation["requestBody"] = {"required": True, **_json(body, _schema(path, body))}
     reference = {"$ref": "#/components/schemas/Error"}
     for status, meaning in ERRORS.items():
         content = {"application/json": {"schema": reference}}
@@ -141,12 +142,15 @@ def _json(example: Any, schema: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema or {}, "example": example}}}
 
 
-def _schema(body: dict[str, Any]) -> dict[str, Any]:
+def _schema(path: str, body: dict[str, Any]) -> dict[str, Any]:
     """A text or texts under the first name, which is required; the other fields are optional."""
-    first, *rest = body
+    first = next(iter(body))
     texts = {"oneOf": [{"type": "string"}, {"type": "array"}, {"type": "object"}]}
-    properties = {first: texts, **{name: {} for name in rest}, "model": {"type": "string"}}
-    return {"type": "object", "required": [first], "properties": properties}
+    names = FIELDS.get(path) or dict.fromkeys(FIELDS["/embed"] + FIELDS["/predict"])  # those of POST /
+    properties = {name: texts if name == first else {} for name in names}
+    return {
+        "type": "object", "required": [first], "properties": properties, "additionalProperties": False,
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- the page

@@ -28,6 +28,21 @@ FACTOR_STEPS = 100  # steps of a factor by which a similar word's vector is long
 RUNS_IN_PAGE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
 
 
+def check_packable(model: Model, words: int | None = None, precision: str = "float16") -> None:
+    """Raise if a page cannot run a model: before its data is read, which takes long.
+
+    >>> check_packable(model)  # doctest: +SKIP
+    """
+    if model.recipe.model.has_module:
+        fault = "a page cannot run an encoder of your own; show the model with 'limelight explore' or 'serve'"
+        raise LimelightError(fault, code="model-task")
+    if model.tokenizer.forbidden:
+        fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
+        raise LimelightError(fault, code="forbidden-words")
+    check_choice("precision", precision, PRECISIONS)
+    check_at_least("words", words, 1)
+
+
 def pack_model(
     model: Model, *, words: int | None, most: int, precision: str = "float16"
 ) -> tuple[bytes, int]:
@@ -35,15 +50,7 @@ def pack_model(
 
     The words are in the order of the vocabulary, the most frequent in the training data first.
     """
-    encoder = model.recipe.model.encoder
-    if encoder != "bilstm":
-        fault = f"a page cannot run the encoder {encoder!r}; take a model with an LSTM"
-        raise LimelightError(fault, code="model-task")
-    if model.tokenizer.forbidden:
-        fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
-        raise LimelightError(fault, code="forbidden-words")
-    check_choice("precision", precision, PRECISIONS)
-    check_at_least("words", words, 1)
+    check_packable(model, words, precision)
     known = len(model.tokenizer) - len(SPECIAL)
     kept = _count_words(model, known, most, precision) if words is None else min(words, known)
     return _pack(model, kept, precision, _similar(model, kept)), kept

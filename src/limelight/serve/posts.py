@@ -17,8 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import LimelightError
 from .bodies import Body, parse_body
+from .fields import FIELDS, check_fields
 from .held_bodies import HeldBodies
-from .limits import Limits, RequestError
+from .limits import Limits, RequestError, without_flags
 
 # Numbers, words or characters written at once: a thread lets others run only between two pieces.
 PIECE = 2**12
@@ -63,6 +64,8 @@ class Posts:
             async with AsyncExitStack() as request.state.held, self._bodies.read(request) as content:
                 body = parse_body(content)
                 del content
+                if path in FIELDS:
+                    check_fields(body, path)
                 return await _while_connected(request, self._answer(answer, request, body))
 
         return Route(path, endpoint, methods=["POST"])
@@ -77,7 +80,7 @@ class Posts:
             found = await answer(request, body)
             content = await to_json(found, self.workers)
         except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, str(error), code=error.code) from None
+            raise RequestError(424, without_flags(str(error)), code=error.code) from None
         if getattr(request.state, "is_large", False):
             return HeldResponse(content, request.state.held.pop_all())
         return Response(content, media_type="application/json")

@@ -26,6 +26,7 @@ from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
 from .bodies import Body, check_words, count_words, dimensions, flag, items_of, numbers, share, texts_of
 from .computing import Item, comparisons, cut_pieces, matrices, predictions, readings, vectors
+from .fields import check_fields
 from .limits import Limits, RequestError
 from .metrics import Metrics
 from .models import ServedModels
@@ -71,8 +72,9 @@ class Routes:
     async def predict_or_embed(self, request: Request, body: Body) -> Any:
         """What the model is for: a classifier predicts, a reader embeds."""
         _, batcher = self.models.find(body.get("model"))
-        answer = self.embed if isinstance(batcher.model, Reader) else self.predict
-        return await answer(request, body)
+        is_reader = isinstance(batcher.model, Reader)
+        check_fields(body, "/embed" if is_reader else "/predict")
+        return await (self.embed if is_reader else self.predict)(request, body)
 
     async def predict(self, request: Request, body: Body) -> Any:
         """The classes of each text, the answer first; where the model is unsure, no label."""
@@ -116,7 +118,6 @@ class Routes:
         """One vector per text."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body.get("inputs"), self._limits(vectors, batcher))
-        _check_left_alone(body)
         found = await self._run(request, batcher, vectors, items, body)
         found = found[:, : dimensions(body, found.shape[1])]
         return list(unit(found) if flag(body, "normalize", True) else found)
@@ -148,9 +149,8 @@ class Routes:
         """The cosine of a text and each of some others; with the parameter `words`, which words make it."""
         _, batcher = self.models.find(body.get("model"))
         inputs, parameters = body.get("inputs"), body.get("parameters") or {}
-        if not isinstance(inputs, dict) or not isinstance(parameters, dict):
-            must = "inputs must have source_sentence and sentences; parameters must be an object"
-            raise RequestError(422, must)
+        if not isinstance(inputs, dict):
+            raise RequestError(422, "inputs must have source_sentence and sentences")
         source, sentences = inputs.get("source_sentence"), inputs.get("sentences")
         if not isinstance(source, str) or not isinstance(sentences, list):
             raise RequestError(422, "source_sentence must be a text and sentences a list of texts")
@@ -244,6 +244,7 @@ class Routes:
     ) -> list[Item]:
         """The items, cut if the request says so; an error if they are too long."""
         request.state.texts = len(items)
+        _check_left_alone(body)
         limits, truncate = self._limits(compute, batcher), flag(body, "truncate")
         found: list[Item] = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
         return found

@@ -18,12 +18,13 @@ from ..search.index import Index
 from ..search.index_folder import FILE
 from .bodies import Body, check_words, flag, texts_of
 from .computing import Item
-from .limits import RequestError, check_count
+from .limits import RequestError, check_count, without_flags
 from .posts import Posts, Workers
 
 MAX_HITS = 1000  # of all queries of a request: each is a text, and is read again for its words
 # Errors of an index that are the request's: a filter, a query, a row.
 REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
+TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
 CONFLICTS = {"busy", "key-exists", "index-without-keys"}  # with what the index is, now
 
 
@@ -161,7 +162,8 @@ async def _as_request_fault(run: Callable[..., Any], function: Callable[[], Any]
         return await run(function)
     except LimelightError as error:
         status = 422 if error.code in REQUEST_FAULTS else 409 if error.code in CONFLICTS else 424
-        raise RequestError(status, str(error), code=error.code) from None
+        message = without_flags(str(error)) + TODO.get(error.code, "")
+        raise RequestError(status, message, code=error.code) from None
 
 
 def _look(folder: Path) -> tuple[int, int] | None:

@@ -14,7 +14,6 @@ from ipaddress import ip_address
 from typing import Any
 
 import uvicorn
-from uvicorn.supervisors.multiprocess import Multiprocess
 
 from ..errors import LimelightError
 from ..runtime.model import Model
@@ -27,8 +26,10 @@ from .guard import check_token
 from .limits import Limits
 from .metrics import log
 from .neighbours import Neighbours
+from .supervisor import Supervisor
 
 STOP_SECONDS = 30  # for requests in progress when the server is stopped
+HANG_SECONDS = 30  # without a sign of life from a worker that was ready, until another takes its place
 
 
 def serve(
@@ -52,7 +53,7 @@ def serve(
                 load(folder, precision=options.get("precision", "float32"))
             shared = stack.enter_context(tempfile.TemporaryDirectory())
             share = threads or max(1, count_cores() // workers)
-            make_app = partial(make_app, threads=share, metrics_folder=shared)
+            make_app = partial(_make_in_worker, partial(make_app, threads=share, metrics_folder=shared))
         config = configure(make_app if workers > 1 else make_app(), workers, limits.connections)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         processes = f"{workers} processes" if workers > 1 else "1 process"
@@ -60,9 +61,18 @@ def serve(
         if token is None and not is_loopback(listening):
             log(f"warning: anyone who can reach {host} can use these models; set LIMELIGHT_TOKEN to a secret")
         if workers > 1:
-            Multiprocess(config, [listening]).run()
+            Supervisor(config, [listening]).run()
         else:
             run_one(config, listening)
+
+
+def _make_in_worker(make_app: Callable[[], Any]) -> Any:
+    """The application; a folder may have been damaged since the parent looked."""
+    try:
+        return make_app()
+    except LimelightError as error:
+        log(f"error: {error}")
+        raise SystemExit(1) from None
 
 
 def explore(
@@ -90,7 +100,7 @@ def configure(app: Any, workers: int = 1, connections: int = 1024) -> uvicorn.Co
         app, factory=workers > 1, workers=workers, http=protocol, ws="none", lifespan="on",
         backlog=backlog_for(connections),
         log_config=None, log_level="error", access_log=False, server_header=False,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS, timeout_worker_healthcheck=HANG_SECONDS,
     )  # fmt: skip
 
 

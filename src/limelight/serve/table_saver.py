@@ -27,6 +27,11 @@ class TableSaver:
         self._timer: threading.Timer | None = None
         self.fault = ""  # why the table could not be written when it was tried last
 
+    @property
+    def source(self) -> dict[str, str]:
+        """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
+        return {"table": str(self._table or ""), "text": self._text or ""}
+
     def touch(self) -> None:
         """Something was said: write it soon."""
         with self._lock:

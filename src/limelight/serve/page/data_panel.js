@@ -7,7 +7,7 @@ import { drawCalibration } from "./calibration_view.js"
 import { drawClasses } from "./classes_view.js"
 import { drawConfusion } from "./confusion_view.js"
 import { ALL } from "./data_table.js"
-import { choice, element, number, percent } from "./dom.js"
+import { choice, counted, element, number, percent } from "./dom.js"
 import { filterFromAddress, filterToAddress } from "./filter_address.js"
 import { MapView } from "./map_view.js"
 import { ScatterView } from "./scatter_view.js"
@@ -35,7 +35,7 @@ export class DataPanel {
 
   build() {
     const { table, root } = this
-    const shown = `${table.rows < table.ofRows ? `${number(table.rows)} of ` : ""}${number(table.ofRows)} texts`
+    const shown = `${table.rows < table.ofRows ? `${number(table.rows)} of ` : ""}${counted(table.ofRows, "text")}`
     this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "Ways into the data" }, this.figures.map(name => element("button",
       { type: "button", "data-figure": name, onclick: () => this.choose(name) }, name === "classes" && table.task.one === "label" ? "Labels" : FIGURES[name])))
     this.holder = element("div", { class: "figure" })
@@ -232,7 +232,7 @@ export class DataPanel {
     if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
     const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)
     const isFiltered = Object.keys(ALL).some(name => !["sort", "of", "label"].includes(name) && filter[name] !== ALL[name])
-    this.count.replaceChildren(...[`${number(this.rows.length)} of ${number(table.rows)} texts`,
+    this.count.replaceChildren(...[`${number(this.rows.length)} of ${counted(table.rows, "text")}`,
       (filter.from > 0 || filter.to < 1) && chip(`${table.task.hasSeveral ? `probability ${filter.label < 0 ? "of a label" : `of ${table.labels[filter.label]}`}` : "confidence"} ${percent(filter.from, 0)} to ${percent(filter.to, 0)}`, { from: 0, to: 1 }),
       filter.area && chip("in the rectangle of numbers", { area: null }),
       filter.box && chip("in the rectangle of the map", { box: null }),

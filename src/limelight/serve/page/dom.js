@@ -28,6 +28,11 @@ export function number(count) {
   return count.toLocaleString("en")
 }
 
+/** 1 text, 12 texts */
+export function counted(count, what) {
+  return `${number(count)} ${what}${count === 1 ? "" : "s"}`
+}
+
 /** Four digits of a number, as the pictures have them. */
 export function short(value) {
   return String(Number(value.toPrecision(4))).replace("-", "−")

@@ -1,6 +1,6 @@
 // The health of the labels: suspects one by one, with the words responsible; a key corrects or keeps.
 
-import { colour, element, number, percent } from "./dom.js"
+import { colour, counted, element, number, percent } from "./dom.js"
 import { keyOf } from "./label_keys.js"
 
 export class CheckView {
@@ -28,7 +28,7 @@ export class CheckView {
       open.length ? element("ol", { class: "settle" }, open.slice(0, 20).map((each, k) => this.suspect(each, k))) : element("p", {}, "None is left; look again to judge the corrected labels."),
       element("p", { class: "actions" }, element("button", { type: "button", onclick: () => this.page.guarded(() => this.show()) }, "Look again"))),
     duplicates.length > 0 && element("section", { class: "card" }, element("h2", {}, "Near duplicates with different labels"), element("ul", { class: "settle" }, duplicates.slice(0, 20).map(each => element("li", {}, this.side(each.text, each.label), this.side(each.text2, each.label2))))),
-    confused.length > 0 && element("section", { class: "card" }, element("h2", {}, "Classes that are hardly told apart"), element("ul", { class: "settle" }, confused.map(each => element("li", {}, element("p", {}, element("bdi", {}, each.label), " and ", element("bdi", {}, each.label2), `: ${percent(each.share, 0)} of ${number(each.texts)} texts look like the other`),
+    confused.length > 0 && element("section", { class: "card" }, element("h2", {}, "Classes that are hardly told apart"), element("ul", { class: "settle" }, confused.map(each => element("li", {}, element("p", {}, element("bdi", {}, each.label), " and ", element("bdi", {}, each.label2), `: ${percent(each.share, 0)} of ${counted(each.texts, "text")} look like the other`),
       element("p", { class: "small" }, "Words of the first: ", each.words.join(", ") || "–", "; of the second: ", each.words2.join(", ") || "–")))))].filter(Boolean))
   }
 

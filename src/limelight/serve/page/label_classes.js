@@ -10,7 +10,7 @@ export class ClassesView {
   }
 
   async show() {
-    const counts = this.page.progress?.by_class ?? {}
+    const counts = this.page.counts ?? {}
     this.root.replaceChildren(element("h2", {}, "Classes"), element("p", { class: "small" }, "Another name renames a class; the name of another class merges the two. A removed class leaves its texts without a label. All of it can be undone (u)."),
       element("ul", { class: "class-list" }, this.page.classes.map((name, k) => this.row(name, k, counts[name] ?? 0))))
   }
@@ -22,7 +22,7 @@ export class ClassesView {
       const to = input.value.trim()
       if (to && to !== name) this.change({ do: this.page.classes.includes(to) ? "merge" : "rename", name, to })
     }
-    return element("li", {}, element("form", { class: "line", onsubmit: save }, element("kbd", {}, keyOf(k) ?? "·"), input, element("span", { class: "small" }, number(count)), element("button", { type: "submit" }, "Rename"),
+    return element("li", {}, element("form", { class: "line", onsubmit: save }, element("kbd", {}, keyOf(k) ?? "·"), input, element("span", { class: "small", "data-count": name }, number(count)), element("button", { type: "submit" }, "Rename"),
       element("button", { type: "button", onclick: () => this.change({ do: "remove", name }) }, "Remove")))
   }
 

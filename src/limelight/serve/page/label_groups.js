@@ -1,6 +1,6 @@
 // Groups of similar texts, the same in every run: one key makes a class of a group, or gives it one.
 
-import { element, number } from "./dom.js"
+import { counted, element, number } from "./dom.js"
 import { keyOf } from "./label_keys.js"
 import { SampleForm } from "./label_many.js"
 
@@ -29,7 +29,7 @@ export class GroupsView {
 
   draw() {
     const { found, open } = this
-    const reading = found.read < found.of ? ` Of the ${number(found.read)} texts read so far; there are ${number(found.of)}.` : ""
+    const reading = found.read < found.of ? ` Of the ${counted(found.read, "text")} read so far; there are ${number(found.of)}.` : ""
     this.root.replaceChildren(element("p", { class: "small" }, `Groups of similar texts, named by the words that distinguish them. ↓ and ↑ move; Enter looks closer; c makes a class of the group at once; the key of a class gives it to all texts of the group. Everything can be undone (u).${reading}`),
       open.length ? element("ol", { class: "groups" }, open.map((group, k) => this.drawGroup(group, k))) : element("p", { class: "card" }, found.read < found.of ? "The texts are being read; groups come in a moment." : "No texts are left without a label."))
     this.root.querySelector(".group.at")?.scrollIntoView({ block: "nearest" })
@@ -38,7 +38,7 @@ export class GroupsView {
   drawGroup(group, k) {
     const given = Object.entries(group.labelled).map(([name, count]) => `${name} ${number(count)}`).join(", ")
     return element("li", { class: `card group${k === this.at ? " at" : ""}`, "data-group": group.number, onclick: event => !event.target.closest("button, input, form") && this.move(k) },
-      element("h2", {}, element("bdi", {}, group.name || "no words in common"), element("span", { class: "small" }, ` ${number(group.rows.length)} texts${given ? `; labelled: ${given}` : ""}`)),
+      element("h2", {}, element("bdi", {}, group.name || "no words in common"), element("span", { class: "small" }, ` ${counted(group.rows.length, "text")}${given ? `; labelled: ${given}` : ""}`)),
       element("ul", { class: "examples-list" }, group.examples.slice(0, 3).map(text => element("li", {}, element("bdi", {}, text)))),
       k === this.at && (this.sample?.root ?? element("p", { class: "actions" },
         element("button", { type: "button", onclick: () => this.makeClass() }, element("kbd", {}, "c"), ` Make it the class “${nameOf(group)}”`),

@@ -24,6 +24,11 @@ export class LoopView {
     this.draw()
   }
 
+  /** Without classes a letter is the beginning of a name. */
+  focus() {
+    if (!this.page.classes.length) this.root.querySelector("input").focus()
+  }
+
   begin() {
     this.chosen = new Set(this.current?.said?.labels ?? [])
     this.asked = this.noting = undefined
@@ -34,7 +39,8 @@ export class LoopView {
     const { page, current } = this
     if (!page.classes.length) {
       this.root.replaceChildren(element("section", { class: "card" }, element("h2", {}, "There are no classes yet"),
-        element("p", {}, "Type the name of a class, or make classes of groups of similar texts (g)."), this.classForm()))
+        element("p", {}, "Type the name of a class and press Enter, or make classes of groups of similar texts."), this.classForm(),
+        element("p", { class: "actions" }, element("button", { type: "button", onclick: () => page.open("groups") }, "Groups"))))
       return
     }
     if (!current) {
@@ -49,9 +55,9 @@ export class LoopView {
   // ------------------------------------------------------------ parts
 
   drawClasses() {
-    const { page } = this, counts = page.progress?.by_class ?? {}
+    const { page } = this
     const buttons = page.classes.map((name, k) => element("button", { type: "button", class: "class", "data-class": name, "aria-pressed": page.several ? String(this.chosen.has(name)) : undefined, title: page.descriptions[name], onclick: () => this.choose(name) },
-      element("kbd", {}, keyOf(k) ?? "·"), element("bdi", {}, name), element("span", { class: "small" }, number(counts[name] ?? 0))))
+      element("kbd", {}, keyOf(k) ?? "·"), element("bdi", {}, name), element("span", { class: "small", "data-count": name }, number(page.counts?.[name] ?? 0))))
     return element("div", { class: "classes-grid" }, buttons, page.several && element("button", { type: "button", class: "class done", onclick: () => this.confirm() }, element("kbd", {}, "↵"), "Done"))
   }
 
@@ -146,9 +152,11 @@ export class LoopView {
     this.draw()
   }
 
-  async ask() {
-    this.asked = this.asked ? undefined : await this.page.ask("answer", { row: this.current.row })
-    this.draw()
+  ask() {
+    return this.page.guarded(async () => {
+      this.asked = this.asked ? undefined : await this.page.ask("answer", { row: this.current.row })
+      this.draw()
+    })
   }
 
   openNote() {

@@ -1,6 +1,6 @@
 // Many texts at once: those with some words, with a phrase, similar to a text, or that the model is sure of. A sample is checked first.
 
-import { element, number } from "./dom.js"
+import { counted, element, number } from "./dom.js"
 
 export class ManyView {
   constructor(page) {
@@ -20,6 +20,9 @@ export class ManyView {
     const chosen = this.label.value
     this.label.replaceChildren(element("option", { value: "" }, "any class"), ...this.page.classes.map(name => element("option", { value: name }, name)))
     this.label.value = this.page.classes.includes(chosen) ? chosen : ""
+  }
+
+  focus() {
     this.fields.words.focus()
   }
 
@@ -57,7 +60,7 @@ export class SampleForm {
       const kept = rows.filter(row => !out.has(row))
       if (label && kept.length) page.guarded(() => accept(label, kept, this.boxes.map(([row]) => row)))
     }
-    this.root = element("form", { class: "sample", onsubmit: submit }, element("p", { class: "small" }, `A sample of the ${number(rows.length)} texts. Untick what does not belong: it is left out, and a look at more may be wise.`),
+    this.root = element("form", { class: "sample", onsubmit: submit }, element("p", { class: "small" }, `A sample of ${counted(rows.length, "text")}. Untick what does not belong: it is left out, and a look at more may be wise.`),
       element("ul", {}, this.boxes.map(([, box, text]) => element("li", {}, element("label", {}, box, element("bdi", {}, text))))),
       element("p", { class: "line" }, this.name, element("datalist", { id: "known-classes" }, page.classes.map(each => element("option", { value: each }))), element("button", { type: "submit" }, `Label all ${number(rows.length)}`)))
   }

@@ -1,6 +1,6 @@
 // The texts as a map: a rectangle drawn on it becomes a class with one key.
 
-import { element, number } from "./dom.js"
+import { counted, element } from "./dom.js"
 import { keyOf } from "./label_keys.js"
 import { SampleForm } from "./label_many.js"
 import { MapView } from "./map_view.js"
@@ -43,7 +43,7 @@ export class LabelMap {
     const found = await this.page.ask("select", { rows: selected })
     if (selected !== this.selected) return
     this.name = found.words.slice(0, 2).join(" ") || "selection"
-    this.below.replaceChildren(element("p", { class: "selected" }, `${number(selected.length)} texts without a label: ${found.words.join(", ")}`),
+    this.below.replaceChildren(element("p", { class: "selected" }, `${counted(selected.length, "text")} without a label: ${found.words.join(", ")}`),
       new SampleForm(this.page, selected, found.sample, this.name, (label, rows, checked) => this.give(label, rows, checked)).root)
   }
 

@@ -1,6 +1,6 @@
 // How far it is: estimated accuracy with its interval, how it grew, which classes need more, when to stop.
 
-import { element, number, percent } from "./dom.js"
+import { counted, element, number, percent } from "./dom.js"
 
 const WIDTH = 240, HEIGHT = 90, NEEDS = 6
 
@@ -9,7 +9,7 @@ export function drawProgress(found, classes) {
   return [
     element("h2", {}, "Progress"),
     element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, share(found.accuracy)), " ",
-      found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${number(found.drawn)} texts drawn at random${found.near === null ? "" : `; ${share(found.near)} at most one class away`}`)),
+      found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${counted(found.drawn, "text")} drawn at random${found.near === null ? "" : `; ${share(found.near)} at most one class away`}`)),
     found.history.length > 1 ? plot(found.history) : false,
     element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
@@ -36,7 +36,7 @@ function plot(history) {
   return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "growth", role: "img", "aria-label": `Estimated accuracy from ${percent(history[0].accuracy, 0)} to ${percent(history.at(-1).accuracy, 0)}` },
     ...[0, 0.5, 1].flatMap(share => [svg("path", { class: "rule", d: `M30 ${y(share)}H${WIDTH - 8}` }), svg("text", { x: 26, y: y(share) + 3, class: "end" }, percent(share, 0))]),
     svg("polygon", { class: "band", points: line(band) }), svg("polyline", { class: "line", points: line(history.map(each => [x(each.labels), y(each.accuracy)])) }),
-    svg("text", { x: 30, y: HEIGHT - 4 }, number(first)), svg("text", { x: WIDTH - 8, y: HEIGHT - 4, class: "end" }, `${number(last)} labels`))
+    svg("text", { x: 30, y: HEIGHT - 4 }, number(first)), svg("text", { x: WIDTH - 8, y: HEIGHT - 4, class: "end" }, counted(last, "label")))
 }
 
 function svg(tag, attributes, ...children) {

@@ -1,6 +1,6 @@
 // Fine-tuning in the background, and both models side by side.
 
-import { element, number, percent } from "./dom.js"
+import { counted, element, percent } from "./dom.js"
 
 const PAUSE = 1000 // ms between two questions how far it is
 
@@ -27,7 +27,7 @@ export class TrainView {
       element("p", { class: "actions" }, element("button", { type: "button", class: "start", disabled: running, onclick: () => this.page.guarded(() => this.ask("start")) }, running ? "Training …" : "Train on the labels so far"),
         running && element("button", { type: "button", onclick: () => this.page.guarded(() => this.ask("stop")) }, "Stop")),
       element("p", { class: "small terminal" }, "Or in a terminal:"), element("pre", {}, element("code", {}, found.command)),
-      element("p", { class: "small", "data-status": found.status }, { idle: "", running: `Training on ${number(found.labels ?? 0)} labels.`, done: `Done; the model is in ${found.model}.`, failed: "It failed:", stopped: "Stopped." }[found.status]),
+      element("p", { class: "small", "data-status": found.status }, { idle: "", running: `Training on ${counted(found.labels ?? 0, "label")}.`, done: `Done; the model is in ${found.model}.`, failed: "It failed:", stopped: "Stopped." }[found.status]),
       found.lines.length && found.status !== "done" ? element("pre", { class: "log", "aria-label": "What training says" }, found.lines.join("\n")) : false, this.sides(found)].filter(Boolean))
   }
 
@@ -36,7 +36,7 @@ export class TrainView {
     const figure = (title, share, note) => element("div", {}, element("dt", {}, title), element("dd", {}, element("b", {}, typeof share === "number" ? percent(share) : "–"), element("span", { class: "small" }, note)))
     const measure = after?.accuracy ?? after?.micro_f1
     return element("dl", { class: "before-after" }, figure("Before", before, "the model of this page"), figure("After", measure, after?.accuracy === undefined ? "fine-tuned, micro F1" : "fine-tuned"),
-      element("p", { class: "small" }, `Both on ${number(held)} labels that neither was trained on, every fifth of each class: a small sample if there are few labels.`))
+      element("p", { class: "small" }, `Both on ${counted(held, "label")} that neither was trained on, every fifth of each class: a small sample if there are few labels.`))
   }
 
   key() {

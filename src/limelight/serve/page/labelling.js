@@ -1,9 +1,10 @@
 // The labelling page: its views, and the keys that work in all of them.
 
 import { parseAddress } from "./address.js"
-import { element, number, partsOf } from "./dom.js"
+import { counted, element, number, partsOf } from "./dom.js"
 import { CheckView } from "./label_check.js"
 import { ClassesView } from "./label_classes.js"
+import { Connection } from "./label_connection.js"
 import { GroupsView } from "./label_groups.js"
 import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
 import { LoopView } from "./label_loop.js"
@@ -30,6 +31,7 @@ export class Labelling {
     this.setClasses(about)
     this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
     this.introduce()
+    new Connection(this)
     document.addEventListener("keydown", event => this.key(event))
     const asked = parseAddress(location.hash).get("view")
     this.open(asked in this.views ? asked : this.classes.length ? "label" : "groups")
@@ -45,7 +47,7 @@ export class Labelling {
   }
 
   sayWho() {
-    this.parts.lead.replaceChildren(`${number(this.about.texts)} texts, as `, element("bdi", {}, this.by), ", into ", element("span", { title: this.about.out }, this.about.out.split(/[\\/]/).at(-1)))
+    this.parts.lead.replaceChildren(`${counted(this.about.texts, "text")}, as `, element("bdi", {}, this.by), ", into ", element("span", { title: this.about.out }, this.about.out.split(/[\\/]/).at(-1)))
   }
 
   /** What the server says, for this person and this tab. */
@@ -53,9 +55,23 @@ export class Labelling {
     return ask(`/label/${path}`, { by: this.by, tab: this.tab, ...body })
   }
 
-  setClasses({ classes, descriptions }) {
+  setClasses({ classes, descriptions, by_class: counts }) {
     this.classes = classes
     this.descriptions = descriptions
+    if (counts) this.count(counts)
+  }
+
+  /** How many labels each class has, wherever that is shown. */
+  count(counts) {
+    this.counts = counts
+    for (const each of this.parts.view.querySelectorAll("[data-count]")) each.textContent = number(counts[each.dataset.count] ?? 0)
+  }
+
+  /** The server is there again: look at all of it anew. */
+  goOn(about) {
+    this.setClasses(about)
+    this.readProgress()
+    return this.guarded(() => this.view.show())
   }
 
   async open(name) {
@@ -65,7 +81,7 @@ export class Labelling {
     await this.guarded(async () => {
       await this.view.show()
       parts.view.replaceChildren(this.view.root)
-      if (name === "many") this.view.fields.words.focus()
+      this.view.focus?.()
     })
   }
 
@@ -79,8 +95,13 @@ export class Labelling {
       await act()
       this.complain("")
     } catch (error) {
-      this.complain(error.message)
+      this.fail(error)
     }
+  }
+
+  /** That the server is away is said elsewhere, with what to do. */
+  fail(error) {
+    this.complain(error.isLost ? "" : error.message)
   }
 
   complain(message) {
@@ -115,7 +136,7 @@ export class Labelling {
       this.setClasses(found)
       this.views.check.done.delete(found.texts[0]?.row)
       const what = { label: "the label", skip: "the skip", unsure: "the doubt", note: "the note", marks: "the marks", add_class: "the new class", rename_class: "the new name", remove_class: "the removal" }[found.undone]
-      this.tell(what ? `Undone: ${what}${found.count > 1 ? ` of ${number(found.count)} texts` : ""}.` : "There is nothing to undo.")
+      this.tell(what ? `Undone: ${what}${found.count > 1 ? ` of ${counted(found.count, "text")}` : ""}.` : "There is nothing to undo.")
       await this.readProgress()
       if (this.name === "label" && found.count === 1) this.views.label.back(found.texts[0])
       else await this.view.show()
@@ -135,7 +156,7 @@ export class Labelling {
   labelledMany(found, label) {
     this.setClasses(found)
     this.views.label.current = undefined
-    this.tell(`${number(found.count)} texts are now ${label}. Press u to undo.`)
+    this.tell(`${counted(found.count, "text")} ${found.count === 1 ? "is" : "are"} now ${label}. Press u to undo.`)
     this.readProgress()
   }
 
@@ -161,9 +182,10 @@ export class Labelling {
     try {
       this.progress = await this.ask("progress", {})
     } catch (error) {
-      this.complain(error.message)
+      this.fail(error)
       return
     }
+    this.count(this.progress.by_class)
     const { read, total, fault } = this.progress, isReading = read < total
     this.parts.progress.hidden = false
     this.parts.progress.replaceChildren(...drawProgress(this.progress, this.classes).filter(Boolean))
