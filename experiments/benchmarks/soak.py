@@ -9,7 +9,7 @@ Two workers serve the bundled reader and a classifier. At the same time
   that take turns in the classifier's folder;
 - the folder is replaced every few seconds, and a worker is killed now and then;
 - clients leave before their answer, send their headers a byte at a time, or never read;
-- one process adds to an index while another searches it: a text that was added is found with a score of 1, and
+- one process adds to an index while another searches it: a text that was added is found with a cosine of 1, and
   from the server, whichever worker answers, by a word that no other text has;
 - two people label at one page, which is killed and opened again: no label that it confirmed is lost;
 - a bulk job over a folder of tables starts again and again; some are killed, and the next goes on: each row
@@ -268,9 +268,8 @@ def index(soak: Soak) -> None:
             Index(soak.index).add(new)
         hits = Index(soak.index).search(new, k=1)
         for text, found in zip(new, hits, strict=True):
-            soak.check(
-                found[0].text == text and abs(found[0].score - 1) < 0.02, f"index: {text!r} finds {found[0]}"
-            )
+            right = found[0].text == text and abs(found[0].cosine - 1) < 0.02
+            soak.check(right, f"index: {text!r} finds {found[0].text!r} with a cosine of {found[0].cosine}")
         for k, text in enumerate(new):
             find_word(soak, f"number{number + k}", text)
         soak.count["index: texts added and found"] += len(new)
