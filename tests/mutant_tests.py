@@ -143,12 +143,17 @@ class Copy:
         return dict(json.loads(out.read_text()))
 
     def run(self, tests: dict[str, float]) -> tuple[bool, str]:
-        """Whether one of these tests fails, and which; they have their seconds."""
-        log = self.folder / "running.txt"
-        log.write_text("")
-        files = list(dict.fromkeys(name.split("::")[0] for name in tests))
-        status = self._fork(files, Chosen(tests, log), ["-x"])
-        return status != 0, log.read_text() or "import"
+        """Whether one of these tests fails, and which; they have their seconds.
+
+        To begin with, those of two files: most mutants need no more, and a file takes time to import.
+        """
+        log, begin = self.folder / "running.txt", _first_files(list(tests), 2)
+        for names in (list(tests)[:begin], list(tests)[begin:]):
+            log.write_text("")
+            files = list(dict.fromkeys(map(_file_of, names)))
+            if names and self._fork(files, Chosen({name: tests[name] for name in names}, log), ["-x"]):
+                return True, log.read_text() or "import"
+        return False, ""
 
     def _fork(self, files: list[str], plugin: Any, options: list[str], then: Any = None) -> int:
         """pytest's exit status, in a process that ends with all that it started."""
@@ -160,6 +165,20 @@ class Copy:
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
+
+
+def _file_of(test: str) -> str:
+    return test.split("::")[0]
+
+
+def _first_files(tests: list[str], count: int) -> int:
+    """How many of the first tests are of no more than so many files."""
+    seen: set[str] = set()
+    for number, test in enumerate(tests):
+        seen.add(_file_of(test))
+        if len(seen) > count:
+            return number
+    return len(tests)
 
 
 def _run(files: list[str], plugin: Any, options: list[str], then: Any) -> None:
