@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def record(copy: Copy) -> Recorded:
     kept, found = _load("recorded.json"), {}
     sources = "".join(map(_text, _files()))
     for name, files in (groups := _test_files()).items():
-        digest = _digest(sources + "".join((ROOT / file).read_text() for file in files))
+        digest = _digest(sources + "".join((copy.folder / file).read_text() for file in files))
         found[name] = kept.get(name, {})
         if found[name].get("digest") != digest:
             print(f"recording {len(found)} of {len(groups)}: {name}", file=sys.stderr)
@@ -200,7 +201,9 @@ def _expand(paths: list[Path], pattern: str) -> list[Path]:
     return [each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob(pattern)))]
 
 
+@cache
 def _text(file: str) -> str:
+    """As it was when this program began."""
     return (PACKAGE / file).read_text()
 
 
