@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Container images often set it. Every process that the tests start would compile PyTorch anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick check lint wheel dist docs audit fuzz soak bench integrations clean
+.PHONY: help setup demo test quick check lint wheel dist docs audit fuzz mutants soak bench integrations clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make docs    the documentation as a site in build/site, with search; a broken link is an error"
 	@echo "make audit   look for known vulnerabilities of the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
+	@echo "make mutants put 300 small faults into the code, one at a time, and count those that no test notices (20 minutes)"
 	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
 	@echo "make bench   measure speed (ratios, side by side)"
 	@echo "make integrations   test with the libraries of docs/integrations.md, in an environment of their own (2.5 GB)"
@@ -85,6 +86,10 @@ fuzz: setup
 	PYTHONPATH=src:tests $(BIN)/python tests/mutations.py 10000 $$(date +%s)
 	PYTHONPATH=src:tests $(BIN)/python tests/replacing.py 1000
 	PYTHONPATH=src:tests $(BIN)/python tests/serve/fuzzing.py 10000 $$(date +%s) 2> /dev/null
+
+# One worker, which resumes where it was stopped. With MUTANTS="--seed 1", another sample.
+mutants: setup
+	PYTHONPATH=src:tests $(BIN)/python tests/mutants.py $(MUTANTS)
 
 soak: setup
 	PYTHONPATH=src $(BIN)/python experiments/benchmarks/soak.py

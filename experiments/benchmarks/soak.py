@@ -9,7 +9,9 @@ Two workers serve the bundled reader and a classifier. At the same time
   that take turns in the classifier's folder;
 - the folder is replaced every few seconds, and a worker is killed now and then;
 - clients leave before their answer, send their headers a byte at a time, or never read;
-- one process adds to an index while another searches it: a text that was added is found with a score of 1;
+- one process adds to an index while another searches it: a text that was added is found with a cosine of 1, and
+  from the server, whichever worker answers, by a word that no other text has;
+- two people label at one page, which is killed and opened again: no label that it confirmed is lost;
 - a bulk job over a folder of tables starts again and again; some are killed, and the next goes on: each row
   must be there once, with the model's own answer.
 
@@ -41,6 +43,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from serving import memory_of, save_model
+from soak_labelling import label
 
 import limelight
 from limelight import bundled
@@ -61,6 +64,8 @@ class Soak:
         self.delays: list[float] = []
         self.texts = bundled.sentences("test")[0][:400]
         self._make_models()
+        self.index = self.folder / "texts.index"
+        Index.create(self.index, self.texts)
         self._start()
         self.end = time.monotonic() + seconds
 
@@ -86,6 +91,8 @@ class Soak:
             "serve",
             f"live={self.live}",
             "reader",
+            "--index",
+            str(self.index),
             "--port",
             "0",
             "--workers",
@@ -251,22 +258,32 @@ def watch_memory(soak: Soak) -> None:
 
 
 def index(soak: Soak) -> None:
-    """Add a few texts, then find them, opened anew; begin again before it grows large."""
-    place, number = soak.folder / "texts.index", 0
+    """Add a few texts, then find them, opened anew and by the server; begin again before it grows large."""
+    number = 0
     while soak.goes_on:
-        new = [f"{soak.texts[(number + k) % 400]} number {number + k}" for k in range(5)]
+        new = [f"{soak.texts[(number + k) % 400]} number{number + k}" for k in range(5)]
         if number % 500 == 0:
-            Index.create(place, new, overwrite=place.exists())
+            Index.create(soak.index, new, overwrite=True)
         else:
-            Index(place).add(new)
-        hits = Index(place).search(new, k=1)
+            Index(soak.index).add(new)
+        hits = Index(soak.index).search(new, k=1)
         for text, found in zip(new, hits, strict=True):
-            soak.check(
-                found[0].text == text and abs(found[0].score - 1) < 0.02, f"index: {text!r} finds {found[0]}"
-            )
+            right = found[0].text == text and abs(found[0].cosine - 1) < 0.02
+            soak.check(right, f"index: {text!r} finds {found[0].text!r} with a cosine of {found[0].cosine}")
+        for k, text in enumerate(new):
+            find_word(soak, f"number{number + k}", text)
         soak.count["index: texts added and found"] += len(new)
         number += len(new)
         soak.rest(1)
+
+
+def find_word(soak: Soak, word: str, text: str) -> None:
+    """The server finds this text, and no other, by a word."""
+    found = soak.ask("/search", {"query": word, "by": "words", "k": 10, "words": False})
+    if found is not None:
+        given = [hit["text"] for hit in found]
+        soak.check(given == [text], f"/search for {word} finds {given}, not {text!r}")
+        soak.count["searches by words checked"] += 1
 
 
 def bulk(soak: Soak) -> None:
@@ -368,7 +385,9 @@ def main() -> int:
         soak = Soak(Path(folder), args.minutes * 60, args.seed)
         threads = [guarded(soak, client, seed) for seed in range(3)]
         threads += [guarded(soak, bad_clients, 10 + seed) for seed in range(2)]
-        threads += [guarded(soak, each) for each in (replace_model, kill_workers, watch_memory, index, bulk)]
+        threads += [
+            guarded(soak, each) for each in (replace_model, kill_workers, watch_memory, index, label, bulk)
+        ]
         while soak.goes_on:
             soak.rest(30)
             print(

@@ -7,18 +7,11 @@ from math import lgamma
 import numpy as np
 import pytest
 
-from limelight.labelling.refit import (
-    EVENNESS,
-    SHRINK,
-    SMOOTH,
-    Space,
-    describe,
-    fit,
-    is_correct,
-    to_probabilities,
-)
+from limelight.labelling.refit import Space, describe, fit, is_correct, to_probabilities
 
 SIZE, CLASSES = 6, 3
+SHRINK, SMOOTH = 2.0, 10.0
+EVENNESS = np.geomspace(0.3, 300, 13)
 
 
 @pytest.fixture
@@ -165,3 +158,90 @@ def test_skill_is_none_for_noise_and_much_for_what_is_apart():
     apart = noise * 0.1 + 3 * np.pad(truth, ((0, 0), (0, 6)))
     assert fit(noise, truth, Space.of(noise)).skill(truth) < 0.05
     assert fit(apart, truth, Space.of(apart)).skill(truth) > 0.9
+
+
+# ---------------------------------------------------------------- the temperature
+
+
+def labelled(n: int, seed: int, several: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Texts with labels that follow their vectors more or less."""
+    draw = np.random.default_rng(seed)
+    Y = np.eye(3)[draw.integers(0, 3, n)]
+    if several:
+        Y = np.maximum(Y, np.eye(3)[draw.integers(0, 3, n)])
+    X = draw.normal(size=(n, 5)) * draw.choice([0.1, 0.4, 1.5]) + Y @ np.eye(3, 5)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), Y
+
+
+def loss_of(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
+    """The mean negative logarithm of the probability of the truth, by each class where there are several."""
+    with np.errstate(over="ignore"):
+        if several:
+            P = 1 / (1 + np.exp(-logits))
+            return float(-np.log(np.maximum(np.where(Y > 0, P, 1 - P), 1e-6)).mean())
+        P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return float(-np.log(np.maximum(P[Y > 0], 1e-6)).mean())
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_temperature_has_the_least_loss_on_texts_left_out(several):
+    chosen = set()
+    for seed in range(12):
+        X, Y = labelled(40, seed, several)
+        fitted = fit(X, Y, Space.of(X), several=several)
+        a = 0 if several else reference_evenness(Y.sum(axis=0))
+        often = np.array([usual(np.delete(Y, k, axis=0), a, several) for k in range(len(Y))])
+        often = often.reshape(len(Y), -1)
+        scores = (fitted.left_out.astype(np.float64) - often) * fitted.temperature
+        T = min(np.geomspace(0.01, 0.3, 12), key=lambda T: loss_of(scores / T + often, Y, several))
+        assert fitted.temperature == pytest.approx(T)
+        chosen.add(round(T, 3))
+    assert len(chosen) > 3
+
+
+def test_with_four_labels_the_temperature_is_the_usual_one():
+    X, Y = labelled(40, 0)
+    assert fit(X[:4], Y[:4], Space.of(X)).temperature == 0.07
+    assert fit(X[:5], Y[:5], Space.of(X)).temperature in np.geomspace(0.01, 0.3, 12).astype(np.float32)
+
+
+@pytest.mark.parametrize(("n", "every"), [(799, 1), (800, 2), (1300, 3)])
+def test_of_many_labels_some_hundreds_choose_the_temperature(monkeypatch, n, every):
+    judged = []
+    monkeypatch.setattr("limelight.labelling.refit._loss", lambda S, Y, several: judged.append(len(S)) or 1.0)
+    X, Y = labelled(n, 0)
+    fit(X, Y, Space.of(X))
+    assert set(judged) == {-(-n // every)}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_skill_is_one_less_the_loss_by_that_of_knowing_nothing(several):
+    X, Y = labelled(30, 1, several)
+    fitted = fit(X, Y, Space.of(X), several=several)
+    p = Y.mean(axis=0)
+    nothing = np.log(2) if several else -(p * np.log(p)).sum()
+    expected = 1 - loss_of(fitted.left_out.astype(np.float64), Y, several) / nothing
+    assert fitted.skill(Y) == pytest.approx(expected, rel=1e-4)
+    assert fit(X, Y[:, :1] * 0 + 1, Space.of(X)).skill(Y[:, :1] * 0 + 1) == 0
+
+
+def test_a_space_is_its_formula():
+    X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 2, 5]
+    D = X - X.mean(axis=0)
+    C = sum(np.outer(d, d) for d in D) / 20
+    space = Space.of(X)
+    np.testing.assert_allclose(space.centre, X.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        space.A, 10 * np.linalg.inv(C / (np.trace(C) / 3) + 10 * np.eye(3)), rtol=1e-5, atol=1e-7
+    )
+    np.testing.assert_allclose(space.norms(X), [d @ space.A @ d for d in D], rtol=1e-5)
+    np.testing.assert_allclose(Space.of(X[:1]).A, np.eye(3), rtol=1e-6)
+
+
+def test_sentences_are_described_by_how_they_differ():
+    vectors = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 3.0], [0.0, 0.0, 0.0]])
+    sums, counts = describe(vectors, np.array([9.0, 9.0, 9.0]))
+    assert counts.tolist() == [1, 1, 0]
+    assert sums.tolist() == [[0.5, -0.5, 0], [-0.5, 0.5, 0], [0, 0, 0]]
+    alone, counts = describe(vectors[[0, 2]], np.array([0.5, 0.0, 1.0]), weight=2.0)
+    assert (alone.tolist(), counts.tolist()) == ([[1, 0, 4], [0, 0, 0]], [2, 0])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.pieces import passages, printable, split_pieces
+from limelight.reading.pieces import FOR_TERMINALS, passages, printable, split_pieces
 from reading.readings import make_reading
 
 
@@ -18,6 +18,7 @@ from reading.readings import make_reading
         ("🇫🇷🇩🇪", ["🇫🇷", "🇩🇪"]),  # two flags of two halves each
         ("e\u0301 ü", ["e\u0301", "ü"]),  # an accent of its own
         ("1\ufe0f\u20e3 x", ["1\ufe0f\u20e3", "x"]),  # a keycap
+        ("🏴\U000e0067\U000e0062\U000e007f!", ["🏴\U000e0067\U000e0062\U000e007f", "!"]),  # a flag with tags
     ],
 )
 def test_words_never_end_inside_a_visible_character(text: str, words: list[str]):
@@ -44,6 +45,16 @@ def test_a_contraction_is_one_piece(text: str, words: list[str]):
     assert split_pieces(make_reading(text, pattern=pattern)).words == words
 
 
+def test_the_end_of_a_contraction_whose_beginning_is_no_word_stands_alone():
+    assert split_pieces(make_reading("ab's", pattern="a|'s")).words == ["a", "'s"]
+
+
+def test_a_text_without_words_has_no_pieces():
+    pieces = split_pieces(make_reading("", np.zeros((1, 0))))
+    assert (pieces.words, pieces.gaps, pieces.known) == ([], [""], ())
+    assert pieces.weights(np.zeros((3, 2))[pieces.firsts]).shape == (0, 2)
+
+
 def test_the_weights_of_joined_words_are_added():
     reading = make_reading("a 👩‍🍳", [[0.1, 0.5, 0.1, 0.3]], pattern=r"\S")
     pieces = split_pieces(reading)
@@ -52,9 +63,15 @@ def test_the_weights_of_joined_words_are_added():
 
 
 def test_control_characters_get_visible_stand_ins_of_the_same_length():
-    text = "a\x00b\x1b[31m\x7f\x85\ud800\uffff\n\t\r"
-    assert printable(text) == "a␀b␛[31m␡����\n\t\r".replace("����", "\ufffd" * 3)
-    assert len(printable(text)) == len(text)
+    assert printable("a\x00b\x1b[31m\x1f\x20\x7f\n\t\r") == "a␀b␛[31m␟ ␡\n\t\r"
+    assert printable("\x80\x9f\ud800\udfff\ufffe\uffff") == "\ufffd" * 6
+    assert printable("\xa0\ud7ff\ue000\ufffd") == "\xa0\ud7ff\ue000\ufffd"
+
+
+def test_in_a_terminal_nothing_overwrites_a_line_or_turns_its_order_around():
+    around = "\u2029\u202f\u2065\u206a"  # these do no harm
+    turns = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert f"\r{turns}{around}".translate(FOR_TERMINALS) == "␍" + "\ufffd" * 9 + around
 
 
 def test_passages_join_where_they_meet():

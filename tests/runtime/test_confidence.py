@@ -20,6 +20,7 @@ from limelight.runtime.confidence import (
     Answered,
     answer_curve,
     answered,
+    check_threshold,
     confidence_facts,
     fit_temperature,
     precision_bound,
@@ -70,6 +71,12 @@ def test_the_temperature_has_the_least_cross_entropy(seed, sharpness):
 def test_the_temperature_undoes_what_made_the_model_too_sure(sharpness):
     Z, truth = draw(0, rows=20_000, sharpness=sharpness)
     assert fit_temperature(Z, truth) == pytest.approx(sharpness, rel=0.05)
+
+
+def test_what_all_classes_of_a_row_have_in_common_changes_no_temperature():
+    Z, truth = draw(0)
+    far = Z + np.linspace(-1e5, 1e5, len(Z))[:, None]
+    assert fit_temperature(far, truth) == pytest.approx(fit_temperature(Z, truth), rel=1e-9)
 
 
 def test_who_is_always_right_stays_uncertain_and_within_bounds():
@@ -158,6 +165,23 @@ def test_a_precision_is_seldom_promised_and_not_kept():
 )
 def test_a_damaged_curve_is_none(facts):
     assert saved_curve(facts) == ([], 0)
+
+
+@pytest.mark.parametrize("value", [0, 0.25, np.float32(0.5), 1])
+def test_a_threshold_is_a_probability(value):
+    assert check_threshold(value) == float(value)
+
+
+@pytest.mark.parametrize("value", [-1e-9, 1 + 1e-9, "0.5", None])
+def test_what_is_no_probability_is_refused(value):
+    with refuses("option-value"):
+        check_threshold(value)
+
+
+@pytest.mark.parametrize("task", ["multi-label", "regression"])
+def test_only_one_class_a_text_can_be_too_unsure(task):
+    with refuses("model-task"):
+        check_threshold(0.5, task=task)
 
 
 # ---------------------------------------------------------------- models that abstain

@@ -80,3 +80,10 @@ def test_a_vector_is_its_bytes_times_its_scale():
     zero, scale = quantise(np.zeros((1, 4)))
     assert (zero == ZERO).all()
     assert scale[0] == 0
+
+
+def test_of_equal_scores_the_first_places_count_whichever_block_comes_first():
+    best = exact._Best(1, 2)
+    for first in (6, 0, 3):  # as threads may end
+        best.add(first, np.array([[0.5, 0.25, 0.5]], np.float32))
+    assert best.sorted()[1].tolist() == [[0, 2]]

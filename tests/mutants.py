@@ -1,0 +1,241 @@
+"""How many small wrong changes of the code do the tests notice? `make mutants`.
+
+    PYTHONPATH=src:tests python tests/mutants.py [--count 300] [--seed 0] [--room search ...]
+
+A sample of the changes that `mutating.py` makes to the rooms below, the same for the same seed, is put into a
+copy of the checkout, one at a time. Then the tests run that execute the changed line, the quickest first,
+until one fails; a change that none notices survives. Those that cannot be noticed are in
+`mutants_equivalent.toml`, each with its reason. If more than 5% of the others survive, the exit code is 1.
+
+Which test executes which line is recorded first. What is known is kept in `build/mutants/`: a run that was
+stopped goes on, and after a change of files only what it may have changed runs again. A test that hangs or
+exhausts the memory has noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mutant_tests import ROOT, Copy
+from mutating import Mutant, mutants
+
+PACKAGE, KEPT = ROOT / "src" / "limelight", ROOT / "build" / "mutants"
+EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
+ROOMS = {
+    "search": ["search"],
+    "labelling": ["labelling"],
+    "tables": ["tables"],
+    "runtime": [f"runtime/{name}.py" for name in ("decided", "confidence", "word_parts", "vector_parts")],
+    "reading": [f"reading/{name}.py" for name in ("aspect_sum", "comparison", "pieces")],
+}
+OF_RUNTIME = (
+    "decided", "confidence", "word_parts", "outputs", "reader", "model", "model_aspects", "aspect_ratings",
+    "find_aspects", "grow_aspects",
+)  # fmt: skip
+TESTS = [
+    "search", "labelling", "tables", "reading", *(f"runtime/test_{name}.py" for name in OF_RUNTIME),
+    "serve/test_labeller.py", "serve/test_searching.py", "serve/test_aspects.py", "cli/test_search.py",
+]  # fmt: skip
+MAX_TEST_SECONDS = 10.0  # no test that takes longer is run
+MAX_SECONDS = 60.0  # of tests for one mutant
+MAX_SURVIVORS = 0.05
+Recorded = dict[str, dict[str, Any]]  # by file of tests: the tests, their seconds and their lines
+
+
+def sample(rooms: list[str], count: int, seed: int) -> dict[str, list[Mutant]]:
+    """As many of each room; a mutant's rank depends on nothing but itself and the seed."""
+    found = {}
+    for room in rooms:
+        every = [each for file in _files(room) for each in mutants(file, _text(file))]
+        every.sort(key=lambda each: _digest(f"{seed} {each.key}"))
+        found[room] = every[: -(-count // len(rooms))]
+    return found
+
+
+# ---------------------------------------------------------------- which tests
+
+
+def record(copy: Copy) -> Recorded:
+    """What each test executes; of what has not changed, from before."""
+    kept, found = _load("recorded.json"), {}
+    sources = "".join(map(_text, _files()))
+    for name, files in (groups := _test_files()).items():
+        digest = _digest(sources + "".join((copy.folder / file).read_text() for file in files))
+        found[name] = kept.get(name, {})
+        if found[name].get("digest") != digest:
+            print(f"recording {len(found)} of {len(groups)}: {name}", file=sys.stderr)
+            found[name] = {"digest": digest, **copy.record(files)}
+            _save("recorded.json", {**kept, **found})
+    return found
+
+
+def _test_files() -> dict[str, list[str]]:
+    """What is recorded in one run: each file of tests, and all the examples in docstrings."""
+    paths = _expand([ROOT / "tests" / name for name in TESTS], "test_*.py")
+    names = [each.relative_to(ROOT).as_posix() for each in paths]
+    return {**{name: [name] for name in names}, "docstrings": [f"src/limelight/{file}" for file in _files()]}
+
+
+def tests_of(mutant: Mutant, recorded: Recorded) -> dict[str, float]:
+    """The tests to run, with their seconds: those that execute the line, then the others of their files.
+
+    Files of tests one after another, since many have a fixture; first those that take the least time.
+    """
+    first, then = [], []
+    for at in recorded.values():
+        quick = sorted((took, name) for name, took in at["seconds"].items() if took < MAX_TEST_SECONDS)
+        by_all = _executes(at["lines"].get("", {}), mutant)
+        hits = [each for each in quick if by_all or _executes(at["lines"].get(each[1], {}), mutant)]
+        if hits:
+            first.append(hits)
+            then.append([each for each in quick if each not in hits])
+    chosen: dict[str, float] = {}
+    for tests in sorted(first, key=_seconds) + sorted(then, key=_seconds):
+        for took, name in tests:
+            if sum(chosen.values()) + took < MAX_SECONDS:
+                chosen[name] = took
+    return chosen
+
+
+def _executes(lines: dict[str, list[int]], mutant: Mutant) -> bool:
+    begin, end = mutant.lines
+    return any(begin <= line <= end for line in lines.get(mutant.file, []))
+
+
+def _seconds(tests: list[tuple[float, str]]) -> float:
+    return sum(took for took, _ in tests)
+
+
+# ---------------------------------------------------------------- which mutants survive
+
+
+def run(copy: Copy, chosen: dict[str, list[Mutant]]) -> dict[str, Any]:
+    """What became of each mutant, by its key."""
+    recorded = record(copy)
+    known = _digest("".join(each["digest"] for each in recorded.values()))
+    results, todo = _load("results.json"), [each for room in chosen.values() for each in room]
+    for number, mutant in enumerate(todo):
+        source, old = _digest(_text(mutant.file)), results.get(mutant.key, {})
+        if old.get("source") == source and (old["killed"] or old["known"] == known):
+            continue
+        found = judge(copy, mutant, tests_of(mutant, recorded))
+        results[mutant.key] = {**found, "source": source, "known": known}
+        _save("results.json", results)
+        said = "killed  " if found["killed"] else "SURVIVED"
+        print(f"{number + 1} of {len(todo)} {said} {found['seconds']:5.1f} s {mutant.key}", file=sys.stderr)
+    found = {each.key: results[each.key] for each in todo}
+    check_unchanged(copy, {each["by"] for each in found.values()}, recorded)
+    return found
+
+
+def judge(copy: Copy, mutant: Mutant, tests: dict[str, float]) -> dict[str, Any]:
+    """Whether a test notices a mutant, and which."""
+    begin = time.monotonic()
+    copy.put(mutant.file, mutant.source())
+    killed, by = copy.run(tests) if tests else (False, "")
+    copy.put(mutant.file, _text(mutant.file))
+    seconds = round(time.monotonic() - begin, 1)
+    return {"killed": killed, "by": by, "tests": len(tests), "seconds": seconds}
+
+
+def check_unchanged(copy: Copy, killers: set[str], recorded: Recorded) -> None:
+    """The tests that noticed something pass without a mutant: otherwise they would have noticed nothing."""
+    seconds = {name: took for at in recorded.values() for name, took in at["seconds"].items()}
+    failed, which = copy.run({name: seconds[name] for name in sorted(killers & seconds.keys())})
+    if failed:
+        raise SystemExit(f"{which} fails without a mutant")
+
+
+# ---------------------------------------------------------------- what came of it
+
+
+def report(chosen: dict[str, list[Mutant]], results: dict[str, Any], seed: int) -> int:
+    """Print a table and keep it as JSON; 1 if too many survive."""
+    explained = set(map(key_of, equivalents()))
+    rows, left, every = [], [], [each for room in chosen.values() for each in room]
+    for room, of_room in {**chosen, "all": every}.items():
+        alive = [each.key for each in of_room if not results[each.key]["killed"]]
+        left = [key for key in alive if key not in explained]
+        rows.append((room, len(of_room), len(of_room) - len(alive), len(alive) - len(left), len(left)))
+    print(f"| room (seed {seed}) | mutants | killed | equivalent | survived | rate |")
+    print("|---|---|---|---|---|---|")
+    for room, count, killed, equal, survived in rows:
+        rate = survived / max(1, count - equal)
+        print(f"| {room} | {count} | {killed} | {equal} | {survived} | {rate:.1%} |")
+    for key in left:
+        print(f"survived{'' if results[key]['tests'] else ' (no test executes it)'}: {key}")
+    _save(f"report-{seed}.json", {"seed": seed, "rows": rows, "survived": left, "results": results})
+    return int(left != [] and rate > MAX_SURVIVORS)
+
+
+def equivalents() -> list[dict[str, str]]:
+    """The mutants that no test can notice, with their reasons."""
+    return list(tomllib.loads(EQUIVALENT.read_text()).get("mutant", []))
+
+
+def key_of(entry: dict[str, str]) -> str:
+    """The key of the mutant that an entry of the list is about."""
+    return f"{entry['file']}::{entry['function']}: {entry['change']}"
+
+
+# ---------------------------------------------------------------- files
+
+
+def _files(*rooms: str) -> list[str]:
+    paths = _expand([PACKAGE / name for room in rooms or ROOMS for name in ROOMS[room]], "*.py")
+    return [each.relative_to(PACKAGE).as_posix() for each in paths]
+
+
+def _expand(paths: list[Path], pattern: str) -> list[Path]:
+    return [each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob(pattern)))]
+
+
+@cache
+def _text(file: str) -> str:
+    """As it was when this program began."""
+    return (PACKAGE / file).read_text()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _load(name: str) -> dict[str, Any]:
+    return dict(json.loads((KEPT / name).read_text())) if (KEPT / name).exists() else {}
+
+
+def _save(name: str, content: dict[str, Any]) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    (KEPT / f"{name}.part").write_text(json.dumps(content, indent=0))
+    os.replace(KEPT / f"{name}.part", KEPT / name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--room", action="append", choices=ROOMS)
+    args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"  # before PyTorch counts the cores
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and end the tests that run
+    chosen = sample(args.room or list(ROOMS), args.count, args.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        results = run(Copy(Path(folder)), chosen)
+    return report(chosen, results, args.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
