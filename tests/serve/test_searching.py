@@ -84,6 +84,9 @@ def test_a_search_can_be_approximate(client, monkeypatch):
         ({"query": "soup", "where": 1}, 422, "field-invalid"),
         ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),
         ({"query": "soup", "where": {"colour": "red"}}, 422, "column-missing"),
+        ({"query": "soup", "where": {"stars": None}}, 422, "option-value"),
+        ({"query": "soup", "where": {"stars": [[[">", 1]]]}}, 422, "option-value"),
+        ({"query": "soup", "where": [f"stars!={k}" for k in range(33)]}, 422, "option-value"),
         ({"query": " "}, 422, "text-without-words"),
         ({"query": "soup " * 3000}, 413, "too-large"),
     ],
@@ -91,6 +94,21 @@ def test_a_search_can_be_approximate(client, monkeypatch):
 def test_what_cannot_be_searched(client, body, status, code):
     answer = client.post("/search", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("depth", [3, 600, 5000])
+def test_a_filter_of_nested_lists_is_one_line(client, depth):
+    body = f'{{"query": "soup", "where": {{"stars": {"[" * depth + "]" * depth}}}}}'
+    answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_a_value(client):
+    body = f'{{"query": "soup", "where": {{"stars": {"9" * 5000}}}}}'
+    answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "field-invalid")
+    found = client.post("/search", json={"query": "soup", "where": {"stars": ["<", "9" * 5000]}})
+    assert len(found.json()) == 3
 
 
 def test_an_index_is_read_only_unless_told_otherwise(client):

@@ -6,20 +6,22 @@ import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from ..errors import LimelightError, check_at_least, warn
+from ..errors import LimelightError, bad_value, warn
 from ..reading.comparison import Comparison
+from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 from .build import add_corpus, build, delete_rows, encode, new_config, open_model, writing
 from .compact import compact, tidy
 from .corpus import Corpus, Row
 from .exact import ExactSearch
-from .filters import Condition, allowed_texts, make_conditions
+from .filters import Filters, make_conditions, shown
 from .hit import Hit
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import WAYS, Ranked, Ranking
@@ -55,7 +57,7 @@ class Index:
         self.config, self._shards = open_shards(self.folder)
         self.model = open_model(self.config, model)
         self._exact = ExactSearch(threads or self.model._runner.threads)
-        self._ranking = Ranking([], self._exact)
+        self._ranking, self._filters = Ranking([], self._exact), Filters()
         self._prepare()
 
     def _reopen(self) -> None:
@@ -69,7 +71,6 @@ class Index:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
         self._ranking = Ranking(self._shards, self._exact, self._ranking.signs())
-        self._filtered: tuple[list[Condition], np.ndarray | None] = [], None
 
     @classmethod
     def create(
@@ -209,8 +210,8 @@ class Index:
         more is searched by one bit a number first: nearly all of the nearest, several times as fast for a
         query alone; many queries at once are as fast without.
         """
-        queries = [query] if isinstance(query, str) else list(query)
-        check_at_least("k", k, 1)
+        queries = [query] if isinstance(query, str) else list(check_texts(query))
+        _check_count(k)
         by = self._checked_way(by)
         self._check_not_empty()
         for each in queries:
@@ -241,13 +242,9 @@ class Index:
         return by
 
     def _allowed(self, where: Where | None) -> np.ndarray | None:
-        """Which texts a filter lets through; that of the last filter is kept."""
-        conditions = make_conditions(where) if where else []
-        if not conditions:
-            return None
-        if self._filtered[0] != conditions:
-            self._filtered = conditions, allowed_texts(self._shards, conditions)
-        return self._filtered[1]
+        """Which texts a filter lets through; None for all."""
+        conditions = [] if where is None else make_conditions(where)
+        return self._filters.allowed(self._shards, conditions) if conditions else None
 
     def _hits(self, queries: Sequence[str], Q: np.ndarray, k: int, **how: Any) -> list[list[Hit]]:
         return [[self._hit(each) for each in found] for found in self._ranking.rank(queries, Q, k, **how)]
@@ -274,6 +271,7 @@ class Index:
         self, Q: np.ndarray, k: int, approximate: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""
+        _check_count(k)
         self._check_not_empty()
         for shard in self._shards:
             shard.check()
@@ -311,6 +309,11 @@ class Index:
             warn(f"the reader knows none of the words of {which}: it goes by their spelling")
         if fault:
             raise LimelightError(fault, code="text-without-words")
+
+
+def _check_count(k: Any) -> None:
+    if not isinstance(k, Integral) or k < 1:
+        raise bad_value(f"k is {shown(k)}; it must be a whole number of at least 1")
 
 
 def _add_up_to(comparison: Comparison, cosine: float) -> Comparison:

@@ -90,13 +90,9 @@ class Shard:
         return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
 
     def columns(self) -> Iterator[dict[str, Any]]:
-        """The columns of each text; none of one that is deleted."""
+        """The columns of each text, also of those that are deleted."""
         start = 0
         for at, end in enumerate(self.ends.tolist()):
-            if self.alive is not None and not self.alive[at]:
-                yield {}
-                start = end
-                continue
             found = _parse_columns(self.lines[start:end].tobytes())
             yield self.entry(at)["columns"] if found is None else found
             start = end

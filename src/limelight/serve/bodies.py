@@ -27,9 +27,10 @@ def parse_body(content: bytes) -> Body:
         raise RequestError(400, "the body is not UTF-8") from None
     except RecursionError:
         raise RequestError(400, "the body is nested too deeply") from None
-    except ValueError as error:
-        place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise RequestError(400, f"the body is not JSON{place}") from None
+    except json.JSONDecodeError as error:
+        raise RequestError(400, f"the body is not JSON at character {error.pos}") from None
+    except ValueError:  # an integer with more digits than Python reads
+        raise RequestError(422, "the body has a number of thousands of digits; send it as a text") from None
     if not isinstance(body, dict):
         must = 'it must be an object such as {"inputs": "text"}'
         raise RequestError(422, f"the body is {_name(body)}; {must}")

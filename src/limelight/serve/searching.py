@@ -143,7 +143,7 @@ def _where(value: Any) -> Any:
 
 def _pairs(wanted: Any) -> Any:
     if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
-        return [_pairs(each) for each in wanted]
+        return [tuple(each) if isinstance(each, list) else each for each in wanted]
     return tuple(wanted) if isinstance(wanted, list) else wanted
 
 
