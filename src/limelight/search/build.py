@@ -35,6 +35,7 @@ from .index_folder import (
 )  # fmt: skip
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
+from .words import RULES, WordRules
 
 _Item = TypeVar("_Item")
 
@@ -48,9 +49,14 @@ def new_config(
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     loaded: Model | Reader = load(model, precision=precision)
     size = next(encode(loaded, ["text"])).shape[1]
-    config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=True)
+    config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=RULES)
     config.key = key
     return config, loaded
+
+
+def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
+    """How the index finds words; None if it has none."""
+    return WordRules(config.words, model.tokenizer) if config.words else None
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -110,7 +116,7 @@ def add_corpus(
     if config.key is not None and not update:
         replaced.check_none(corpus)
     before = source.rows
-    entries = islice(corpus.entries(config.unit), before, None)
+    entries, rules = islice(corpus.entries(config.unit), before, None), word_rules(config, model)
     with progress_bar(None, initial=before, disable=not progress) as bar:
         for some, source.finished in _with_last(cut_shards(entries, config.shard_rows)):
             parts = []
@@ -118,7 +124,7 @@ def add_corpus(
                 parts.append(quantise(V))
                 bar.update(len(V))
             vectors, scales = map(np.concatenate, zip(*parts, strict=True))
-            content = pack_shard(vectors, scales, some, config.words, config.key)
+            content = pack_shard(vectors, scales, some, rules, config.key)
             config.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             source.rows, config.numbered = source.rows + len(some), source.before + some[-1]["row"]
             if update:

@@ -37,10 +37,10 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is equal, or not, as a number or as text; or smaller or larger, as a number."""
-        if self.sign in _ORDERS:
-            number = _number(value)
-            return number is not None and bool(_ORDERS[self.sign](number, self._wanted))
-        return self._equals(value) == (self.sign == "=")
+        if self.sign not in _ORDERS:
+            return self._equals(value) == (self.sign == "=")
+        number, wanted = _number(value), self._wanted
+        return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
 
     def _equals(self, value: Any) -> bool:
         if self._wanted is not None:

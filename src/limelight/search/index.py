@@ -17,7 +17,16 @@ from ..reading.comparison import Comparison
 from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .build import add_corpus, build, delete_rows, encode, new_config, open_model, writing
+from .build import (
+    add_corpus,
+    build,
+    delete_rows,
+    encode,
+    new_config,
+    open_model,
+    word_rules,
+    writing,
+)  # fmt: skip
 from .compact import compact, tidy
 from .corpus import Corpus, Row
 from .exact import ExactSearch
@@ -26,7 +35,6 @@ from .hit import Hit
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import WAYS, Ranked, Ranking
 from .shards import damaged
-from .words import find_words
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -70,7 +78,8 @@ class Index:
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
-        self._ranking = Ranking(self._shards, self._exact, self._ranking.signs())
+        self.word_rules = word_rules(self.config, self.model)
+        self._ranking = Ranking(self._shards, self._exact, self._ranking.signs(), self.word_rules)
 
     @classmethod
     def create(
@@ -135,7 +144,7 @@ class Index:
             given.check(config.unit)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
-            tidy(self.folder)
+            tidy(self.folder, word_rules(config, model))
         self._reopen()
         return added
 
@@ -161,7 +170,8 @@ class Index:
     def compact(self) -> None:
         """Write the shards anew without deleted texts, and join small ones. Nothing is read by the model."""
         with writing(self.folder):
-            compact(self.folder)
+            self._reopen()  # another process may have replaced the one that is open here
+            compact(self.folder, word_rules(self.config, self.model))
         self._reopen()
 
     def verify(self) -> None:
@@ -299,7 +309,8 @@ class Index:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
         fault, which = "", f"the query {query[:40]!r}"
-        if not len(offsets) or offsets[-1, 1] == 0 or (by == "words" and not find_words(query)):
+        is_empty = not len(offsets) or offsets[-1, 1] == 0
+        if is_empty or (by == "words" and not self._ranking.words.rules.forms(query)):
             fault = f"{which} has no words; give at least one"
         elif (ids != UNKNOWN).any() or by == "words":
             return
