@@ -132,7 +132,7 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
 
 def _meaning(hit: Hit) -> str:
     pairs = [(f"{word} – {other}", share) for word, other, share in hit.top_pairs(3) if share > 0]
-    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.comparison else ""
+    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.words else ""
 
 
 def _words(hit: Hit) -> str:

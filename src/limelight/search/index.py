@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
@@ -13,7 +12,6 @@ from typing import Any, overload
 import numpy as np
 
 from ..errors import LimelightError, bad_value, warn
-from ..reading.comparison import Comparison
 from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
@@ -32,6 +30,7 @@ from .corpus import Corpus, Row
 from .exact import ExactSearch
 from .filters import Filters, make_conditions, shown
 from .hit import Hit
+from .hit_words import explain_hits
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import WAYS, Ranked, Ranking
 from .shards import damaged
@@ -215,10 +214,11 @@ class Index:
 
         `by` is "meaning", "words" or "both"; "both" is the default if the index has words.
         `where` names columns and what they must be: {"city": "Ghent", "stars": (">=", 4)}. With `words`, each
-        hit by meaning says which pairs of words made the match. With `per_row`, the default in an index of
-        passages, only the best entry of each row is a hit. With `approximate`, an index of 10,000 texts or
-        more is searched by one bit a number first: nearly all of the nearest, several times as fast for a
-        query alone; many queries at once are as fast without.
+        hit by meaning says which pairs of words made the match, unless its text or the query has more than
+        4,096 words. With `per_row`, the default in an index of passages, only the best entry of each row is a
+        hit. With `approximate`, an index of 10,000 texts or more is searched by one bit a number first:
+        nearly all of the nearest, several times as fast for a query alone; many queries at once are as fast
+        without.
         """
         queries = [query] if isinstance(query, str) else list(check_texts(query))
         _check_count(k)
@@ -233,7 +233,8 @@ class Index:
         search = self._per_row if per_row else self._hits
         found = search(queries, Q, k, by=by, approximate=approximate, allowed=self._allowed(where))
         if words and by != "words":
-            found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
+            explained = chain.from_iterable(explain_hits(self.model, queries, found))
+            found = [list(islice(explained, len(hits))) for hits in found]
         return found[0] if isinstance(query, str) else found
 
     def _check_not_empty(self) -> None:
@@ -299,12 +300,6 @@ class Index:
             key=source.before + entry["row"] if key is None else entry["columns"].get(key),
         )  # fmt: skip
 
-    def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
-        texts = [hit.text for hit in hits]
-        comparisons = self.model.compare_many([query] * len(texts), texts, by_rows=False)
-        pairs = zip(hits, comparisons, strict=True)
-        return [replace(hit, comparison=_add_up_to(each, hit.cosine)) for hit, each in pairs]
-
     def _check_query(self, query: str, by: str) -> None:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
@@ -325,12 +320,6 @@ class Index:
 def _check_count(k: Any) -> None:
     if not isinstance(k, Integral) or k < 1:
         raise bad_value(f"k is {shown(k)}; it must be a whole number of at least 1")
-
-
-def _add_up_to(comparison: Comparison, cosine: float) -> Comparison:
-    """The comparison with the index's cosine, of vectors in 8 bits; all pairs share the rounding evenly."""
-    matrix = comparison.matrix.astype(np.float64)
-    return replace(comparison, similarity=cosine, matrix=matrix + (cosine - matrix.sum()) / matrix.size)
 
 
 def _best_of_rows(hits: list[Hit]) -> list[Hit]:

@@ -60,13 +60,12 @@ def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
     shares = {rules.normal_form(word): share for word, share in hit.matches}
     counts = Counter(normal for _, _, normal in words)
     parts = [(start, shares[normal] / counts[normal]) for start, _, normal in words if normal in shares]
-    if hit.comparison is None:
+    side = hit.words.text if hit.words else None
+    if side is None:
         if not hit.matches:
             return None
         offsets = np.array([(start, end) for start, end, _ in words])
         side = ComparedText(hit.text, offsets, np.ones(len(words), bool), np.zeros(len(words)))
-    else:
-        side = hit.comparison.second
     effects = hit.meaning_weight * side.effects
     for start, share in parts:  # the reader may take several words as one, such as top-up
         effects[max(0, int(np.searchsorted(side.offsets[:, 0], start, side="right")) - 1)] += share
