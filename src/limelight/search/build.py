@@ -35,6 +35,7 @@ from .index_folder import (
 )  # fmt: skip
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
+from .spool import Spool
 from .words import RULES, WordRules
 
 _Item = TypeVar("_Item")
@@ -144,7 +145,7 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
     If texts of it were deleted, it counts as new: with keys, if any were, and without keys, if all were.
     """
-    found = config.find_source(corpus.sha256, corpus.text)
+    found = config.find_source(corpus.text, corpus.is_same)
     if found is None:
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     if not found.finished:
@@ -173,7 +174,7 @@ class _Replaced:
 
     def check_none(self, corpus: Corpus) -> None:
         """Raise if there is one."""
-        found = find_rows(self._config, self._shards, corpus.row_keys())
+        found = find_rows(self._config, self._shards, corpus.keys)
         taken = [key for key, places in found.items() if places[0] < self._first]
         if taken:
             many = f" and {len(taken) - 1:,} more" if len(taken) > 1 else ""
@@ -227,12 +228,13 @@ def build(
 ) -> None:  # fmt: skip
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
-    for corpus in corpora:
-        corpus.key = config.key
-        corpus.check(config.unit)  # unusable rows are reported before the long work
-    if config.key is not None:
+    with ExitStack() as stack:
+        spool = stack.enter_context(Spool(folder))
+        for corpus in corpora:
+            corpus.key = config.key
+            corpus.check(spool, config.unit)  # unusable rows are reported before the long work
         _check_keys(corpora)
-    with writing(folder), ExitStack() as stack:
+        stack.enter_context(writing(folder))
         _check_free(folder, overwrite)  # another process may have made one meanwhile
         replacing, place = (folder / FILE).is_file(), folder
         if replacing:
@@ -250,7 +252,7 @@ def _check_keys(corpora: Sequence[Corpus]) -> None:
     """Raise if rows of two corpora have one key."""
     seen: dict[str, Corpus] = {}
     for corpus in corpora:
-        for key in corpus.row_keys():
+        for key in corpus.keys:
             if seen.setdefault(key, corpus) is not corpus:
                 fault = f"{corpus.name}: the {corpus.key} {key[:40]!r} is in {seen[key].name} too"
                 raise LimelightError(f"{fault}; each row needs its own", code="key-exists")

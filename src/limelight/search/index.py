@@ -34,6 +34,7 @@ from .hit_words import explain_hits
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import WAYS, Ranked, Ranking
 from .shards import damaged
+from .spool import Spool
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -134,13 +135,13 @@ class Index:
         return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
 
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
-        with writing(self.folder):
+        with writing(self.folder), Spool(self.folder) as spool:
             config = read_config(self.folder)  # another process may have replaced the one that is open here
             given.key = config.key
             if update and config.key is None:
                 fault = f"{self.folder} has no key column to update by; build it with --key"
                 raise LimelightError(f"{fault}, or delete by number and add", code="index-without-keys")
-            given.check(config.unit)
+            given.check(spool, config.unit)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
             tidy(self.folder, word_rules(config, model))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
@@ -31,8 +31,10 @@ from .deleted import DeletedEntry, read_deleted
 from .shards import Shard, ShardEntry, damaged, map_shard
 from .words import RULES
 
-FORMAT = 4  # 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules
+# 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules, digests of files
+FORMAT = 4
 FILE = "index.json"
+GIVEN = "given"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
@@ -47,7 +49,7 @@ class Source:
     """A corpus in the index. Its texts come after those of the corpora before it."""
 
     name: str
-    sha256: str  # of the file, or of the texts given in Python
+    sha256: str  # of its rows; after `GIVEN`, of the file or list that they were in
     text: str | None  # its text column
     finished: bool = False
     rows: int = 0  # its texts that are in the shards
@@ -92,10 +94,10 @@ class IndexConfig:
         """The texts that are not deleted."""
         return self.rows - (self.deleted.count if self.deleted else 0)
 
-    def find_source(self, sha256: str, text: str | None) -> Source | None:
-        """A corpus that is in the index, in part or as a whole."""
+    def find_source(self, text: str | None, is_same: Callable[[str], bool]) -> Source | None:
+        """A corpus that is in the index, in part or as a whole, by its text column and its digest."""
         for source in reversed(self.sources):
-            if (source.sha256, source.text) == (sha256, text):
+            if source.text == text and is_same(source.sha256):
                 return source
             source.check_finished()
         return None
@@ -235,6 +237,8 @@ def _parse_config(content: bytes) -> IndexConfig:
         if "shards" not in data:
             _flatten(data)
         if version < 4:
+            for source in data["sources"]:
+                source["sha256"] = source["sha256"] and f"{GIVEN}:{source['sha256']}"
             data["words"] = {False: 0, True: 1}.get(data.get("words", False))
         data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
         config = _typed(IndexConfig(**{**data, "sources": [_typed(Source(**x)) for x in data["sources"]]}))
