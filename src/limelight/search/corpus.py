@@ -26,6 +26,7 @@ from .spool import Spool
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
 LONG_TEXT = 10_000  # characters: far more than one vector can say
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Corpus:
@@ -124,7 +125,7 @@ class Corpus:
     def _line(self, number: int, text: str, columns: dict[str, Any]) -> bytes:
         try:
             columns = {str(name): to_json_values(value, str) for name, value in columns.items()}
-            line = json.dumps([number, text, columns], ensure_ascii=False)
+            line = _encode([number, text, columns])
         except (ValueError, RecursionError):
             fault = "a column has a number of thousands of digits, or lists that are nested too deeply"
             raise BadRowError(fault) from None

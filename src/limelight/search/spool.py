@@ -58,12 +58,11 @@ class Spool:
 
     def read(self, part: Part) -> Iterator[Any]:
         """What some lines hold."""
-        at = part.start
+        at = self._file.seek(part.start)
         while at < part.end:
-            self._file.seek(at)
             line = self._file.readline()
             at += len(line)
-            yield json.loads(line)
+            yield json.loads(line.decode("utf-8", "surrogatepass"))
 
 
 def _existing(folder: Path) -> Path:
