@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from itertools import chain
 from pathlib import Path
 
@@ -126,15 +125,8 @@ def test_of_a_budget_the_first_hits_have_their_pairs(index, reads):
     assert sum(count.get(text, 0) for texts in reads for text in texts) == most
     for hit in hits:
         assert_exact(hit)
+    fewer = list(chain(*explain_hits(index.model, queries, found, most - 1)))  # one does not fit
+    assert [bool(hit.words.pairs) for hit in fewer] == [True] * 3 + [False] * 3
     reads.clear()
     assert not any(hit.words.pairs for hit in chain(*explain_hits(index.model, queries, found, 0)))
     assert reads == []
-
-
-def test_of_two_tables_each_has_its_own_rows(built, tmp_path):
-    index = Index.open(shutil.copytree(built, tmp_path / "index"))
-    index.add(["Cold soup, too.", "Another host."])
-    found = index.search("cold soup", k=6, per_row=True)
-    assert sorted((hit.source_number, hit.row) for hit in found) == [
-        (0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2),
-    ]  # fmt: skip
