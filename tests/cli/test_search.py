@@ -144,6 +144,18 @@ def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
     assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 text\n")
 
 
+def test_lines_of_standard_input_are_indexed(tmp_path, call, refused):
+    place = tmp_path / "index"
+    assert call("index", "-", "--out", place, stdin="Cold soup.\nA café.\n".encode())[0] == 0
+    assert "row 2" in refused("index", "-", "--out", place, "--add", stdin=b"Late train.\n\n")
+    assert call("index", "-", "--out", place, "--add", "--skip-bad", stdin=b"Late train.\n\n")[0] == 0
+    _, out, _ = call("search", place, "café", "--json", "--no-words")
+    assert json.loads(out.splitlines()[0])["text"] == "A café."
+    assert len(out.splitlines()) == 3
+    assert "--text" in refused("index", "-", "--text", "review", "--out", place, "--add", stdin=b"x\n")
+    assert "no texts" in refused("index", "-", "--out", place, "--add", stdin=b"")
+
+
 def test_rows_are_updated_and_deleted_by_key(tmp_path, call, refused):
     table, place = write_csv(tmp_path / "texts.csv", text=TEXTS, id=["a", "b", "c"]), tmp_path / "index"
     assert call("index", table, "--key", "id", "--out", place)[0] == 0

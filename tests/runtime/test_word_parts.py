@@ -16,7 +16,7 @@ import trained
 from drawing import examples
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.word_parts import max_without, rows_without
+from limelight.runtime.word_parts import matrix_without, max_without, rows_without
 from refusing import refuses
 from trained import ARCHITECTURES, network_of, recipe_of, weights_of
 
@@ -278,6 +278,18 @@ def test_little_attention_on_the_others_is_not_lost_in_rounding():
 def test_the_next_best_word_takes_over_a_maximum():
     H = np.array([[1.0, 7.0, 2.0], [5.0, 7.0, 1.0], [4.0, 0.0, 0.0]])
     np.testing.assert_array_equal(max_without(H)[:, 0], [[5, 7, 1], [4, 7, 2], [5, 7, 2]])
+
+
+@pytest.mark.parametrize("max_rows", [0, 1])
+def test_a_text_in_slices_is_the_text_as_a_whole(max_rows):
+    random = np.random.default_rng(0)
+    A, H = random.dirichlet(np.ones(600), size=3), random.normal(size=(600, 2))
+    A[1] = 1e-7
+    A[1, 300] = 1  # nearly all attention is on a word of the second slice: without it, little is left
+    whole = matrix_without(H, A, max_rows)
+    parts = [matrix_without(H, A, max_rows, slice(start, start + 256)) for start in range(0, 600, 256)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    np.testing.assert_allclose(whole[300, 1], np.delete(H, 300, axis=0).mean(axis=0), atol=1e-9)
 
 
 def test_words_past_the_first_block_are_left_out_too():

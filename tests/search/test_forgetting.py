@@ -235,7 +235,7 @@ def test_an_index_of_an_earlier_format_is_deleted_from(tmp_path, model):
         source["shards"] = [shard]
     for name in ("sha256", "key", "numbered", "deleted"):
         del data[name]
-    data["format"] = 2
+    data |= {"format": 2, "words": True}
     path.write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
     old = Index.open(index.folder)
     assert {hit.text: hit.key for hit in old.search("w1")} == {"w1": 1, "w2": 2, "w3": 3}

@@ -130,6 +130,14 @@ def test_one_hit_per_row(tmp_path):
     assert index.search("cold soup", k=1, per_row=True)[0].text == index.search("cold soup", k=1)[0].text
 
 
+def test_rows_of_two_tables_are_not_the_same(index):
+    index.add(["Cold soup, too.", "Another host."])
+    found = index.search("cold soup", k=6, per_row=True)
+    assert sorted((hit.source_number, hit.row) for hit in found) == [
+        (0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("by", ["meaning", "words", "both"])
 def test_only_queries_that_lack_rows_look_further(tmp_path, by, monkeypatch):
     texts = ["Cold soup. " * 9, "Cold tea.", "A late train.", "A late bus."]

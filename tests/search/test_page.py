@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from limelight.reading.comparison import ComparedText, Comparison
-from limelight.search.hit import Hit
+from limelight.search.hit import Hit, HitWords
 from limelight.search.page import results_page
 from reading.parse import Parsed
 
@@ -21,7 +21,8 @@ def compared(text: str, effects: list[float]) -> ComparedText:
 def hit(text: str, effects: list[float]) -> Hit:
     matrix = np.array([effects])
     comparison = Comparison(compared("broth", [0.5]), compared(text, effects), 0.5, matrix, together=matrix)
-    return Hit(0.5, text, "menu <1>.csv", 0, 7, None, {"city": "<Ghent>", "none": None}, comparison)
+    words = HitWords(tuple(comparison.top_pairs()), comparison.second, lambda: comparison)
+    return Hit(0.5, text, "menu <1>.csv", 0, 7, None, {"city": "<Ghent>", "none": None}, words)
 
 
 def test_words_are_lit_by_their_effects_on_one_scale():

@@ -13,12 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trained
 from drawing import examples
 from limelight import Index
-from limelight.search import index_folder, ranking, words
+from limelight.runtime.forbidden import write_forbidden
+from limelight.search import index_folder, ranking
 from limelight.search.build import build, new_config
 from limelight.search.corpus import Corpus
-from limelight.search.words import Postings, WordSearch, find_words, pack_postings
+from limelight.search.page import _effects
+from limelight.search.postings import POSTINGS, Postings, WordSearch, pack_postings
+from limelight.search.words import WordRules, find_words
 from refusing import refuses
 from shared_reader import share_reader
 
@@ -43,7 +47,8 @@ def index(built: Path) -> Index:
 
 def search_of(texts: list[str], size: int) -> WordSearch:
     parts = [texts[at : at + size] for at in range(0, len(texts), size)]
-    return WordSearch([Postings(**pack_postings(part)) for part in parts])
+    rules = WordRules()
+    return WordSearch([Postings(**pack_postings(part, rules)) for part in parts], rules)
 
 
 def normal(text: str) -> list[str]:
@@ -88,6 +93,25 @@ def test_words_without_spaces_are_characters():
     assert normal("Kinases of 日本 don't") == ["kinase", "of", "日", "本", "don", "t"]
 
 
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("The news is new", ["the", "news", "is", "new"]),  # not the plural of new
+        ("News, reviews, crews", ["news", "review", "crew"]),
+        ("basis analysis tennis", ["basis", "analysis", "tennis"]),
+        ("status glass bias", ["status", "glass", "bias"]),
+        ("Weighs 1.8kg, 1,8 kg.", ["weigh", "1.8kg", "1,8", "kg"]),
+        ("v2.10.3 of 1,000,000", ["v2.10.3", "of", "1,000,000"]),
+        ("In 2019. 5 of them,3 left", ["in", "2019", "5", "of", "them", "3", "left"]),
+        ("at 5.Then a.5 or 5,x", ["at", "5", "then", "a", "5", "or", "5", "x"]),
+        ("共 1.8公斤", ["共", "1.8", "公", "斤"]),
+    ],
+)
+def test_which_words_a_text_has(text, forms):
+    assert normal(text) == WordRules().forms(text) == forms
+    assert all(text[start:end].casefold().startswith(form[:-1]) for start, end, form in find_words(text))
+
+
 def test_texts_without_words_have_no_postings():
     search = search_of(["...", "soup"], 1)
     assert search.scores(search.query("soup")).tolist()[0] == 0
@@ -99,17 +123,17 @@ def test_texts_without_words_have_no_postings():
     [("places", [0, 2]), ("places", [-1, 1]), ("places", [1, 0]), ("lengths", [-5, 1]), ("counts", [0, 1])],
 )
 def test_crafted_postings_are_refused(array, values):
-    postings = Postings(**pack_postings(["soup", "soup"]))
+    postings = Postings(**pack_postings(["soup", "soup"], WordRules()))
     given = np.array(values, getattr(postings, array).dtype)
     with refuses("file-damaged"):
         replace(postings, **{array: given}).of("soup")
 
 
 def test_arrays_that_do_not_fit_together_are_noticed():
-    postings = Postings(**pack_postings(["cold soup", "soup"]))
+    postings = Postings(**pack_postings(["cold soup", "soup"], WordRules()))
     assert postings.fit_together(2)
     assert not postings.fit_together(3)
-    for name in words.POSTINGS:
+    for name in POSTINGS:
         assert not replace(postings, **{name: getattr(postings, name)[:-1]}).fit_together(2)
     assert not replace(postings, word_ends=np.array([9, 8])).fit_together(2)
 
@@ -211,7 +235,7 @@ def test_shards_and_adding_do_not_change_scores(tmp_path, index, monkeypatch):
 @pytest.fixture
 def old(tmp_path: Path) -> Index:
     config, model = new_config("reader", False, "int8")
-    config.words = False
+    config.words = 0
     build(tmp_path / "old", [Corpus(TEXTS)], config, model, False, False)
     data = json.loads((tmp_path / "old" / "index.json").read_text())
     data = {k: v for k, v in data.items() if k not in ("words", "passages", "sha256")} | {"format": 1}
@@ -235,3 +259,87 @@ def test_an_old_index_stays_one_when_texts_are_added(old):
     assert all(shard.postings is None for shard in old._shards)
     assert old.search("chilly broth", k=1)[0].text == "Chilly broth."
     old.verify()
+
+
+FIRST = ["News of the day.", "A new bed.", "A 1.8kg laptop."]
+
+
+@pytest.fixture
+def first_rules(tmp_path: Path) -> Index:
+    """An index as it was before there were rules to choose from."""
+    config, model = new_config("reader", False, "int8")
+    config.words = 1
+    build(tmp_path / "first", [Corpus(FIRST)], config, model, False, False)
+    path = tmp_path / "first" / "index.json"
+    data = {k: v for k, v in json.loads(path.read_text()).items() if k != "sha256"}
+    data |= {"format": 3, "words": True}
+    path.write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
+    return Index.open(tmp_path / "first")
+
+
+def matching(index: Index, query: str) -> set[str]:
+    return {hit.text for hit in index.search(query, by="words")}
+
+
+def test_an_index_keeps_the_rules_that_its_words_were_found_by(first_rules, tmp_path):
+    assert matching(first_rules, "news") == {"A new bed.", "News of the day."}  # as ever
+    assert matching(first_rules, "1.8kg") == {"A 1.8kg laptop."}
+    first_rules.add(["More news.", "Their 2.8kg dog."])
+    assert json.loads((first_rules.folder / "index.json").read_text())["words"] == 1
+    first_rules.delete([3])
+    first_rules.compact()
+    for index in (first_rules, Index.open(first_rules.folder)):
+        assert matching(index, "new") == {"News of the day.", "A new bed.", "More news."}
+        assert matching(index, "1.8kg") == {"Their 2.8kg dog."}
+    newest = Index.create(tmp_path / "newest", FIRST)
+    assert (matching(newest, "news"), matching(newest, "new")) == ({"News of the day."}, {"A new bed."})
+    assert (matching(newest, "8kg"), matching(newest, "1.8KG")) == (set(), {"A 1.8kg laptop."})
+
+
+@pytest.mark.parametrize("words", [-1, 3, True, None, "2", [2]])
+def test_rules_that_nobody_knows_are_refused(built, tmp_path, words):
+    data = json.loads((built / "index.json").read_text()) | {"words": words}
+    del data["sha256"]
+    text = json.dumps({**data, "sha256": index_folder._checksum(data)})
+    (tmp_path / "index.json").write_text(text)
+    with refuses("file-damaged"):
+        index_folder.read_config(tmp_path)
+
+
+# ---------------------------------------------------------------- words that the model must not read
+
+
+def test_a_forbidden_word_counts_for_nothing(tmp_path):
+    """Whichever it is, wherever it stands, or none: the scores are the same to the bit."""
+    model = trained.save(tmp_path / "model")
+    write_forbidden(model, ["hilton", "ritz"])
+    given = {
+        "named": ["Hilton w1 w2", "w3 hilton/w9 w4", "w1 w5 RITZ", "HILTON-style w2 w6"],
+        "others": ["ritz w1 w2", "w3 @ritz w4", "w1 w5 hilton", "ritz.The w2 w6"],
+        "without": ["w1 w2", "w3 w4", "w1 w5", "w2 w6"],
+    }
+    found = {}
+    for name, texts in given.items():
+        index = Index.create(tmp_path / name, texts, model=model, precision="float32")
+        index.add(["w1 ritz"])
+        index.delete([5])
+        index.compact()  # the words of all texts are found again
+        found[name] = [
+            [(hit.key, hit.score, hit.matches) for hit in index.search(query, by=by)]
+            for query in ("w1 w2", "w1 hilton w2", "RITZ, w4 w5")
+            for by in ranking.WAYS
+        ]
+        assert found[name][:3] == found[name][3:6]  # the query has it, or not
+        with refuses("text-without-words"):
+            index.search("Hilton ritz", by="words")
+    assert found["named"] == found["others"] == found["without"]
+
+
+def test_a_page_lights_no_forbidden_word(tmp_path):
+    model = trained.save(tmp_path / "model")
+    write_forbidden(model, ["hilton"])
+    index = Index.create(tmp_path / "index", ["w1 hilton-w2", "w1 w2"], model=model)
+    hits = index.search("w2 w1", by="words")
+    side = _effects(hits[-1], index.word_rules)
+    assert hits[-1].text == "w1 hilton-w2"
+    assert [side.text[start:end] for start, end in side.offsets] == ["w1"]

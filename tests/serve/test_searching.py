@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
 
 import limelight
 from limelight.serve import create_app
+from limelight.serve.limits import Limits
+from limelight.serve.posts import Posts
+from limelight.serve.searching import IndexRoutes
 
 ROWS = [
     {"text": "The soup was cold.", "stars": 2, "city": "Ghent"},
@@ -88,6 +94,9 @@ def test_a_search_can_be_approximate(client, monkeypatch):
         ({"query": "soup", "where": 1}, 422, "field-invalid"),
         ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),
         ({"query": "soup", "where": {"colour": "red"}}, 422, "column-missing"),
+        ({"query": "soup", "where": {"stars": None}}, 422, "option-value"),
+        ({"query": "soup", "where": {"stars": [[[">", 1]]]}}, 422, "option-value"),
+        ({"query": "soup", "where": [f"stars!={k}" for k in range(33)]}, 422, "option-value"),
         ({"query": " "}, 422, "text-without-words"),
         ({"query": "soup " * 3000}, 413, "too-large"),
     ],
@@ -95,6 +104,64 @@ def test_a_search_can_be_approximate(client, monkeypatch):
 def test_what_cannot_be_searched(client, body, status, code):
     answer = client.post("/search", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_hits_beyond_the_words_of_a_request_have_no_pairs(client, monkeypatch):
+    monkeypatch.setattr("limelight.serve.searching.MAX_HIT_WORDS", 6)  # the first text has 5
+    first, *others = client.post("/search", json={"query": "cold soup"}).json()
+    assert len(first["words"]) == 5
+    for hit in others:
+        assert (hit["words"], hit["other_words"]) == ([], hit["meaning"])
+    found = client.post("/search", json={"query": ["cold soup", "kinase"], "by": "words"}).json()
+    assert [["words" in hit for hit in hits] for hits in found] == [[False], []]
+
+
+def test_a_search_has_its_turn_between_the_pieces_of_another(reader, folder, monkeypatch):
+    monkeypatch.setattr("limelight.search.hit_words.PIECE_WORDS", 1)
+    turns, search, word_parts = [], limelight.Index.search, limelight.Reader.word_parts
+    began, go_on = threading.Event(), threading.Event()
+
+    def read(self, texts):
+        turns.append("piece")
+        began.set()
+        assert go_on.wait(60)
+        return word_parts(self, texts)
+
+    monkeypatch.setattr(limelight.Reader, "word_parts", read)
+    monkeypatch.setattr(
+        limelight.Index, "search", lambda self, queries, **how: (
+            turns.append(queries[0]) or search(self, queries, **how)
+        ),
+    )  # fmt: skip
+
+    async def both():
+        routes = IndexRoutes(folder, Posts(Limits()), writable=False)
+        request = SimpleNamespace(state=SimpleNamespace())
+        long = asyncio.create_task(routes.search(request, {"query": "cold soup"}))
+        await asyncio.to_thread(began.wait, 60)
+        short = asyncio.create_task(routes.search(request, {"query": "host", "words": False}))
+        await asyncio.sleep(0)
+        go_on.set()
+        return await long, await short
+
+    long, short = asyncio.run(both())
+    assert (len(long), len(short)) == (3, 3)
+    assert turns == ["cold soup", "piece", "piece", "host", "piece", "piece"]  # the query is read, too
+
+
+@pytest.mark.parametrize("depth", [3, 600, 5000])
+def test_a_filter_of_nested_lists_is_one_line(client, depth):
+    body = f'{{"query": "soup", "where": {{"stars": {"[" * depth + "]" * depth}}}}}'
+    answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_a_value(client):
+    body = f'{{"query": "soup", "where": {{"stars": {"9" * 5000}}}}}'
+    answer = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    found = client.post("/search", json={"query": "soup", "where": {"stars": ["<", "9" * 5000]}})
+    assert len(found.json()) == 3
 
 
 def test_an_index_is_read_only_unless_told_otherwise(client):

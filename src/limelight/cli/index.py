@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.open_files import read_regular
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_bad, on_terminal, print_result
+from ._shared import add_shared, on_bad, on_terminal, print_result, standard_input
 
 if TYPE_CHECKING:
     from ..search.index import Index
@@ -31,7 +32,8 @@ interrupted, the same command with --add continues where it stopped. With --key,
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "data", "CORPUS", "table of texts, or a .txt file with one on each line", nargs="*")
+    about = "table of texts, or a .txt file with one on each line (-: lines of standard input)"
+    add_flag(parser, "data", "CORPUS", about, nargs="*")
     add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
     add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
     unit = parser.add_mutually_exclusive_group()
@@ -79,11 +81,17 @@ def _create(args: argparse.Namespace) -> Index:
     from ..search.corpus import Corpus
     from ..search.index import Index
 
-    corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
+    corpora = [Corpus(_given(each, args), args.text, on_bad(args)) for each in args.data]
     given = args.sentences, args.precision, args.passages, args.key
     config, model = new_config(args.model or "reader", *given)
     build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
     return Index.open(args.out)
+
+
+def _given(name: str, args: argparse.Namespace) -> str | Iterator[str]:
+    if name == "-" and args.text:
+        raise conflict("--text is the column of a table; standard input has no columns")
+    return standard_input("text", "table") if name == "-" else name
 
 
 def _change(args: argparse.Namespace) -> Index:
@@ -97,7 +105,7 @@ def _change(args: argparse.Namespace) -> Index:
         raise conflict(f"{args.out} names rows by {index.config.key or 'number'}, not by {args.key}")
     for each in args.data:
         add = index.update if args.update else index.add
-        add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
+        add(_given(each, args), text=args.text, on_bad=on_bad(args), progress=on_terminal())
     keys = _keys(args)
     missing = len(keys) - index.delete(keys) if keys else 0
     if missing:

@@ -15,6 +15,7 @@ from ._shared import add_shared, check_least, check_out, output_format, standard
 
 if TYPE_CHECKING:
     from ..search.hit import Hit
+    from ..search.words import WordRules
 
 HELP = "search an index by meaning and words"
 DESCRIPTION = """\
@@ -76,12 +77,13 @@ def run(args: argparse.Namespace) -> None:
         queries, args.top, by=args.by, where=args.where, words=not args.no_words,
         per_row=args.per_row or None,
     )  # fmt: skip
-    _write(args, form, queries, results)
+    _write(args, form, queries, results, index.word_rules)
 
 
 def _write(
-    args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]]
-) -> None:
+    args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
+    rules: WordRules | None,
+) -> None:  # fmt: skip
     from ..storage.files import atomic_file
 
     if form in TABLES:
@@ -89,7 +91,7 @@ def _write(
 
         write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
-    text = _render(form, queries, results, Path(args.index).name)
+    text = _render(form, queries, results, Path(args.index).name, rules)
     if not args.out:
         print(text, end="")
         return
@@ -97,11 +99,13 @@ def _write(
         file.write(text.encode(errors="replace"))
 
 
-def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
+def _render(
+    form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None
+) -> str:
     if form == "html":
         from ..search.page import results_page
 
-        return results_page(queries, results, f"Search in {title}")
+        return results_page(queries, results, f"Search in {title}", rules)
     if form == "jsonl":
         numbered = [
             {"query": query, "rank": rank, **hit.to_dict()}
@@ -128,7 +132,7 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
 
 def _meaning(hit: Hit) -> str:
     pairs = [(f"{word} – {other}", share) for word, other, share in hit.top_pairs(3) if share > 0]
-    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.comparison else ""
+    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.words else ""
 
 
 def _words(hit: Hit) -> str:

@@ -82,8 +82,7 @@ class Comparison(Shown):
     def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
         """The pairs of words that contribute most: (word, word, contribution), the largest first."""
         words, words2 = self.first.words, self.second.words
-        order = np.argsort(-self.matrix, axis=None, kind="stable")[:count]
-        places = zip(*np.unravel_index(order, self.matrix.shape), strict=True)
+        places = largest_places(self.matrix, count)
         return [(words[s], words2[t], float(self.matrix[s, t])) for s, t in places]
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,6 +98,19 @@ class Comparison(Shown):
         by_rows = None if self.by_rows is None else self.by_rows.tolist()
         pairs = {"matrix": self.matrix.tolist(), "together": self.together.tolist(), "by_rows": by_rows}
         return {"similarity": self.similarity, **sides, **pairs}
+
+
+def largest_places(matrix: np.ndarray, count: int) -> list[tuple[int, int]]:
+    """Where the largest values of a matrix are, the largest first; of equal ones, the first comes first.
+
+    >>> largest_places(np.array([[1, 5], [7, 5]]), 2)
+    [(1, 0), (0, 1)]
+    """
+    flat, count = matrix.ravel(), max(0, min(count, matrix.size))
+    least = np.partition(flat, -count)[-count] if count else np.inf  # sorting all of them takes far longer
+    places = np.flatnonzero(flat >= least)
+    order = places[np.argsort(-flat[places], kind="stable")[:count]]
+    return [divmod(place, matrix.shape[1]) for place in order.tolist()]
 
 
 Drawable = AnyReading | Comparison

@@ -35,6 +35,8 @@ from .index_folder import (
 )  # fmt: skip
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
+from .spool import Spool
+from .words import RULES, WordRules
 
 _Item = TypeVar("_Item")
 
@@ -48,9 +50,14 @@ def new_config(
     loaded: Model | Reader = load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     size = next(encode(loaded, ["text"])).shape[1]
-    config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=True)
+    config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=RULES)
     config.key = key
     return config, loaded
+
+
+def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
+    """How the index finds words; None if it has none."""
+    return WordRules(config.words, model.tokenizer) if config.words else None
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -110,7 +117,7 @@ def add_corpus(
     if config.key is not None and not update:
         replaced.check_none(corpus)
     before = source.rows
-    entries = islice(corpus.entries(config.unit), before, None)
+    entries, rules = islice(corpus.entries(config.unit), before, None), word_rules(config, model)
     with progress_bar(None, initial=before, disable=not progress) as bar:
         for some, source.finished in _with_last(cut_shards(entries, config.shard_rows)):
             parts = []
@@ -118,7 +125,7 @@ def add_corpus(
                 parts.append(quantise(V))
                 bar.update(len(V))
             vectors, scales = map(np.concatenate, zip(*parts, strict=True))
-            content = pack_shard(vectors, scales, some, config.words, config.key)
+            content = pack_shard(vectors, scales, some, rules, config.key)
             config.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             source.rows, config.numbered = source.rows + len(some), source.before + some[-1]["row"]
             if update:
@@ -138,7 +145,7 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
     If texts of it were deleted, it counts as new: with keys, if any were, and without keys, if all were.
     """
-    found = config.find_source(corpus.sha256, corpus.text)
+    found = config.find_source(corpus.text, corpus.is_same)
     if found is None:
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     if not found.finished:
@@ -167,7 +174,7 @@ class _Replaced:
 
     def check_none(self, corpus: Corpus) -> None:
         """Raise if there is one."""
-        found = find_rows(self._config, self._shards, corpus.row_keys())
+        found = find_rows(self._config, self._shards, corpus.keys)
         taken = [key for key, places in found.items() if places[0] < self._first]
         if taken:
             many = f" and {len(taken) - 1:,} more" if len(taken) > 1 else ""
@@ -221,12 +228,13 @@ def build(
 ) -> None:  # fmt: skip
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
-    for corpus in corpora:
-        corpus.key = config.key
-        corpus.check(config.unit)  # unusable rows are reported before the long work
-    if config.key is not None:
+    with ExitStack() as stack:
+        spool = stack.enter_context(Spool(folder))
+        for corpus in corpora:
+            corpus.key = config.key
+            corpus.check(spool, config.unit)  # unusable rows are reported before the long work
         _check_keys(corpora)
-    with writing(folder), ExitStack() as stack:
+        stack.enter_context(writing(folder))
         _check_free(folder, overwrite)  # another process may have made one meanwhile
         replacing, place = (folder / FILE).is_file(), folder
         if replacing:
@@ -244,7 +252,7 @@ def _check_keys(corpora: Sequence[Corpus]) -> None:
     """Raise if rows of two corpora have one key."""
     seen: dict[str, Corpus] = {}
     for corpus in corpora:
-        for key in corpus.row_keys():
+        for key in corpus.keys:
             if seen.setdefault(key, corpus) is not corpus:
                 fault = f"{corpus.name}: the {corpus.key} {key[:40]!r} is in {seen[key].name} too"
                 raise LimelightError(f"{fault}; each row needs its own", code="key-exists")

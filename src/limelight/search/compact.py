@@ -15,30 +15,33 @@ import numpy as np
 
 from .index_folder import IndexConfig, open_shards, remove_strays, write_config
 from .shards import Shard, ShardEntry, cut_shards, living_texts, pack_shard, write_shard
+from .words import WordRules
 
 MAX_DELETED = 0.25  # of the texts of an index, before adding to it drops them
 MAX_ALIKE = 8  # neighbouring shards of a size, before adding joins them: each is a file to open and search
 
 
-def tidy(folder: Path) -> None:
+def tidy(folder: Path, rules: WordRules | None) -> None:
     """Drop deleted texts if they are many, and join small shards if they are many."""
     config, shards = open_shards(folder)
     if config.deleted is not None and config.deleted.count > MAX_DELETED * config.rows:
-        compact(folder)
+        compact(folder, rules)
         return
     size = MAX_ALIKE
     while size <= config.shard_rows // 2:
         runs = _runs(shards, lambda shard, size=size: len(shard) < size)  # type: ignore[misc]
         if any(len(run) >= MAX_ALIKE for run in runs):
-            config.shards = _rewrite(folder, config, runs, lambda run: len(run) >= MAX_ALIKE, drop=False)
+            config.shards = _rewrite(
+                folder, config, rules, runs, lambda run: len(run) >= MAX_ALIKE, drop=False
+            )
             write_config(folder, config)
             remove_strays(folder, config)
             config, shards = open_shards(folder)
         size *= MAX_ALIKE
 
 
-def compact(folder: Path) -> None:
-    """Drop deleted texts, and join shards that are less than half full."""
+def compact(folder: Path, rules: WordRules | None) -> None:
+    """Drop deleted texts, and join shards that are less than half full; `rules` are those of its words."""
     config, shards = open_shards(folder)
     for source in config.sources:
         source.check_finished()  # how much of it was read is told by its texts
@@ -47,10 +50,10 @@ def compact(folder: Path) -> None:
     def is_worn(shard: Shard) -> bool:
         return shard.alive is not None or len(shard) < config.shard_rows // 2
 
-    runs = _runs(shards, is_worn)
-    config.shards = _rewrite(
-        folder, config, runs, lambda run: is_worn(run[0]) and (len(run) > 1 or run[0].alive is not None)
-    )
+    def is_chosen(run: list[Shard]) -> bool:
+        return is_worn(run[0]) and (len(run) > 1 or run[0].alive is not None)
+
+    config.shards = _rewrite(folder, config, rules, _runs(shards, is_worn), is_chosen)
     end = 0
     for source in config.sources:
         end += source.rows
@@ -72,8 +75,8 @@ def _runs(shards: Sequence[Shard], joins: Callable[[Shard], bool]) -> list[list[
 
 
 def _rewrite(
-    folder: Path, config: IndexConfig, runs: Sequence[list[Shard]], chosen: Callable[[list[Shard]], bool],
-    drop: bool = True,
+    folder: Path, config: IndexConfig, rules: WordRules | None, runs: Sequence[list[Shard]],
+    chosen: Callable[[list[Shard]], bool], drop: bool = True,
 ) -> list[ShardEntry]:  # fmt: skip
     """The entries of all shards, after those of the chosen runs are written anew."""
     old, new = iter(config.shards), list[ShardEntry]()
@@ -83,7 +86,7 @@ def _rewrite(
             new += entries
             continue
         for vectors, scales, some in _pieces(run, config.shard_rows, drop):
-            content = pack_shard(vectors, scales, some, config.words, config.key)
+            content = pack_shard(vectors, scales, some, rules, config.key)
             new.append(write_shard(folder, len(new), content, len(some)))
     return new
 

@@ -5,57 +5,71 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError, tidy_os_errors, warn
+from ..errors import LimelightError, bad_value, tidy_os_errors, warn
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
 from ..storage.open_files import open_regular
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
-from ..tables.table import column_names, read_values
+from ..tables.table import open_table
 from ..text.sentences import passage_spans, sentence_spans
+from .index_folder import GIVEN
 from .keys import key_text
+from .spool import Spool
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
 LONG_TEXT = 10_000  # characters: far more than one vector can say
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Corpus:
-    """Texts to index, which can be read again from the start: a table, or texts in memory.
+    """Texts to index: a table, or texts in memory. `check` reads them, once.
 
-    >>> corpus = Corpus(["Good soup. Cold tea.", "Late train."])
-    >>> [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
+    >>> corpus = Corpus(["Good soup. Cold tea.", {"text": "Late train.", "stars": 1}])
+    >>> with Spool() as spool:
+    ...     corpus.check(spool, "sentences")
+    ...     [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
+    ...     list(corpus.entries())[1:]
     [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
-    >>> list(Corpus([{"text": "Good soup.", "stars": 4}]).entries())
-    [{'text': 'Good soup.', 'row': 1, 'columns': {'stars': 4}}]
+    [{'text': 'Late train.', 'row': 2, 'columns': {'stars': 1}}]
     """
 
     def __init__(
         self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error",
         usual: str | None = None,
     ) -> None:  # fmt: skip
-        self.on_bad, self.skipped = on_bad, 0
+        self.text, self._usual, self.on_bad = text, usual, on_bad
         self.key: str | None = None  # the column that names a row, in an index that has one
-        self._texts: list[Any] | None = None
-        if isinstance(given, str | os.PathLike):
-            self.path = Path(given)
+        self.keys: dict[str, int] = {}  # those of the rows, with their numbers
+        self.sha256, self.skipped, self._long, self._given = "", 0, 0, given
+        self.path = Path(given) if isinstance(given, str | os.PathLike) else None
+        if self.path is not None:
             check_file(file_of(self.path))
             self.name, self._where = self.path.name, str(given)
-            if text is None and usual in column_names(self.path):  # the text column of the index so far
-                text = usual
-            self.text: str | None = choose_columns(self.path, text, need_label=False).text
-            self._seen = self._stat()
-            with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
-                self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        elif not isinstance(given, Iterable):
+            raise bad_value(f"the corpus is of type {type(given).__name__}; give a table's path or texts")
         else:
-            self._texts = list(given)
-            self.name, self._where = f"{len(self._texts):,} texts", "texts"
-            self.text = text
-            self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
+            self.name = f"{len(given):,} texts" if isinstance(given, Sized) else "the texts"
+            self._where = "texts"
+
+    def check(self, spool: Spool, unit: str = "texts") -> None:
+        """Read everything and put it aside. Raise if there is nothing to index, or at the first row that
+        cannot be used."""
+        part = spool.put(self._read())
+        self.sha256, self._rows = part.sha256, partial(spool.read, part)
+        if next(self.entries(unit), None) is None:
+            raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
+        if self._long and unit == "texts":
+            which = f"{self._long:,} texts have" if self._long > 1 else "1 text has"
+            todo = "with --passages (in Python: passages=True) the best passage is found and shown"
+            warn(f"{self.name}: {which} more than {LONG_TEXT:,} characters; {todo}")
 
     def entries(self, unit: str = "texts") -> Iterator[dict[str, Any]]:
         """Each text, or each sentence or passage of it, with its row's number, from 1, and other columns."""
@@ -69,33 +83,32 @@ class Corpus:
             for start, end in spans:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
-    def check(self, unit: str = "texts") -> None:
-        """Raise if there is nothing to index, or at the first row that cannot be used."""
-        columns = [] if self._texts is not None or self.key is None else column_names(self.path)
-        if columns and self.key not in columns:
-            fault = f"{self._where} has no column {self.key!r} to name its rows by"
-            raise LimelightError(f"{fault}; its columns: {', '.join(columns)}", code="column-missing")
-        long = sum(len(text) > LONG_TEXT for _, text, _ in self._rows())
-        if next(self.entries(unit), None) is None:
-            raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
-        if long and unit == "texts":
-            which = f"{long:,} texts have" if long > 1 else "1 text has"
-            todo = "with --passages (in Python: passages=True) the best passage is found and shown"
-            warn(f"{self.name}: {which} more than {LONG_TEXT:,} characters; {todo}")
+    def is_same(self, sha256: str) -> bool:
+        """Whether this is the digest of these rows; or of their file or list, as indexes had it before."""
+        kind, _, digest = sha256.rpartition(":")
+        return digest == (self._given_sha256 if kind == GIVEN else self.sha256)
 
-    def row_keys(self) -> Iterator[str]:
-        """The keys of the rows."""
-        return (key_text(columns.get(self.key or "")) or "" for _, _, columns in self._rows())
+    @cached_property
+    def _given_sha256(self) -> str:
+        if self.path is None:
+            given = list(self._given) if isinstance(self._given, Sequence) else []
+            with suppress(TypeError, ValueError):  # no index had such a list
+                return hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()
+            return ""
+        with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        self.skipped, number, seen = 0, 0, dict[str, int]()
+    # ------------------------------------------------------------ reading
+
+    def _read(self) -> Iterator[bytes]:
+        """The number, text and columns of each row that can be used, as a line of JSON."""
+        number = 0
         for number, (text, columns) in enumerate(self._values(), 1):
             try:
                 if isinstance(text, BadRowError):
                     raise text
                 check_text(text, f"column {self.text!r}" if self.text else "it")
-                if self.key is not None:
-                    _check_key(self.key, columns.get(self.key), number, seen)
+                line = self._line(number, text, columns)
             except BadRowError as error:
                 if self.on_bad == "error":
                     hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
@@ -103,35 +116,61 @@ class Corpus:
                     raise LimelightError(fault, code="row-unusable") from None
                 self.skipped += 1
             else:
-                yield number, text, columns
+                self._long += len(text) > LONG_TEXT
+                yield line
         if number == self.skipped:
             raise LimelightError(f"{self._where}: no texts to index", code="no-rows")
-        if self._texts is None and self._stat() != self._seen:
+        if self.path is None:
+            self.name = f"{number:,} texts"
+
+    def _line(self, number: int, text: str, columns: dict[str, Any]) -> bytes:
+        try:
+            columns = {str(name): to_json_values(value, str) for name, value in columns.items()}
+            line = _encode([number, text, columns])
+        except (ValueError, RecursionError):
+            fault = "a column has a number of thousands of digits, or lists that are nested too deeply"
+            raise BadRowError(fault) from None
+        if self.key is not None:
+            _check_key(self.key, columns.get(self.key), number, self.keys)
+        return line.encode("utf-8", "surrogatepass")
+
+    def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """The text of each row, or what is wrong with it, and its other columns."""
+        if self.path is None:
+            assert not isinstance(self._given, str | Path)
+            yield from (self._split_row(row) for row in self._given)
+            return
+        before = self._stat()
+        with open_table(self.path) as table:
+            self._choose_text(table.names)
+            others = [name for name in dict.fromkeys(table.names) if name != self.text]
+            for values in table.rows([self.text, *others]):
+                if isinstance(values, BadRowError):
+                    yield values, {}
+                else:
+                    yield values[0], dict(zip(others, values[1:], strict=True))
+        if self._stat() != before:
             fault = f"{self.path} changed while it was being read; run this again"
             raise LimelightError(fault, code="file-changed")
 
-    def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        if self._texts is not None:
-            yield from (self._split_row(row) for row in self._texts)
-            return
-        assert self.text is not None
-        others = [name for name in dict.fromkeys(column_names(self.path)) if name != self.text]
-        for values in read_values(self.path, [self.text, *others]):
-            if isinstance(values, BadRowError):
-                yield values, {}
-            else:
-                kept = zip(others, values[1:], strict=True)
-                yield values[0], {name: to_json_values(value, str) for name, value in kept}
+    def _choose_text(self, names: list[str]) -> None:
+        assert self.path is not None
+        if self.text is None and self._usual in names:  # the text column of the index so far
+            self.text = self._usual
+        self.text = choose_columns(self.path, self.text, need_label=False, names=names).text
+        if self.key is not None and self.key not in names:
+            fault = f"{self._where} has no column {self.key!r} to name its rows by"
+            raise LimelightError(f"{fault}; its columns: {', '.join(names)}", code="column-missing")
 
     def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
         """The text of a row in memory, and its other columns."""
         if not isinstance(row, Mapping):
             return row, {}
         name = self.text or "text"
-        others = {str(key): to_json_values(value, str) for key, value in row.items() if key != name}
-        return row.get(name), others
+        return row.get(name), {key: value for key, value in row.items() if key != name}
 
     def _stat(self) -> tuple[int, int]:
+        assert self.path is not None
         with tidy_os_errors(f"cannot read {self.path}"):
             found = os.stat(file_of(self.path))
         return found.st_size, found.st_mtime_ns

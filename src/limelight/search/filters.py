@@ -6,49 +6,60 @@ import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from math import isnan, nan
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
+from ..storage.json_file import to_json_values
 from .shards import Shard
 
+MAX_CONDITIONS = 32  # of a search; as many are kept
 _ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
-_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+_SIGN = re.compile("<=|>=|!=|=|<|>")
+_PASSES, _HAS_COLUMN, _HAS_NUMBER = 1, 2, 4  # what is kept of a text and a condition
 
 
 @dataclass(frozen=True)
 class Condition:
     """What a column's value must be.
 
-    >>> Condition("stars", ">=", 4).holds("4.0"), Condition("city", "=", "Ghent").holds(None)
+    >>> Condition("stars", ">=", "4").holds("4.0"), Condition("city", "=", "Ghent").holds(None)
     (True, False)
     """
 
     column: str
     sign: str  # =, !=, <, >, <= or >=
-    value: Any
+    value: str  # as text: Python takes 1 and True for the same, which they are not
 
     def holds(self, value: Any) -> bool:
         """Whether a value is equal, or not, as a number or as text; or smaller or larger, as a number."""
-        if self.sign in _ORDERS:
-            return bool(_ORDERS[self.sign](_number(value), self._wanted))
-        return self._equals(value) == (self.sign == "=")
+        if self.sign not in _ORDERS:
+            return self._equals(value) == (self.sign == "=")
+        number, wanted = _number(value), self._wanted
+        return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
 
     def _equals(self, value: Any) -> bool:
-        if value is None or self._wanted != self._wanted:  # not a number
-            return value is not None and _text(value) == self._text
-        return _number(value) == self._wanted or _text(value) == self._text
+        if self._wanted is not None:
+            return _number(value) == self._wanted
+        return value is not None and _text(value) == self.value
 
     @cached_property
-    def _wanted(self) -> float:
+    def _wanted(self) -> Decimal | None:
         return _number(self.value)
 
-    @cached_property
-    def _text(self) -> str:
-        return _text(self.value)
+    def flags(self, columns: Mapping[str, Any]) -> int:
+        """What there is to know of a text with these columns."""
+        value = columns.get(self.column)
+        found = _PASSES if self.holds(value) else 0
+        if self.column in columns:
+            found |= _HAS_COLUMN
+            if self.sign in _ORDERS and _number(value) is not None:
+                found |= _HAS_NUMBER
+        return found
 
 
 def parse_conditions(given: Iterable[str]) -> list[Condition]:
@@ -59,11 +70,12 @@ def parse_conditions(given: Iterable[str]) -> list[Condition]:
     """
     found = []
     for each in given:
-        match = _CONDITION.fullmatch(each)
-        if match is None:
-            fault = f"cannot filter by {each!r}; write column=value, or !=, or <, >, <=, >= and a number"
-            raise LimelightError(fault, code="option-value")
-        found.append(_checked(*match.groups()))
+        sign = _SIGN.search(each) if isinstance(each, str) else None
+        column = each[: sign.start()].strip() if sign else ""
+        if sign is None or not column:
+            todo = "write column=value, or !=, or <, >, <=, >= and a number"
+            raise bad_value(f"cannot filter by {shown(each)}; {todo}")
+        found.append(_checked(column, sign[0], each[sign.end() :].strip()))
     return found
 
 
@@ -71,56 +83,136 @@ def make_conditions(where: Mapping[str, Any] | Iterable[str]) -> list[Condition]
     """Conditions from a mapping: a value, a pair of a sign and a value, or a list of such pairs; or as typed.
 
     >>> make_conditions({"city": "Ghent", "stars": [(">", 1), ("<", 5)]})[1:]
-    [Condition(column='stars', sign='>', value=1), Condition(column='stars', sign='<', value=5)]
+    [Condition(column='stars', sign='>', value='1'), Condition(column='stars', sign='<', value='5')]
     """
-    if not isinstance(where, Mapping):
-        return parse_conditions([where] if isinstance(where, str) else where)
     found = []
-    for column, wanted in where.items():
-        pairs = wanted if isinstance(wanted, list) else [wanted]
-        found += [_checked(column, *(each if isinstance(each, tuple) else ("=", each))) for each in pairs]
-    return found
+    if isinstance(where, Mapping):
+        for column, wanted in where.items():
+            pairs = wanted if isinstance(wanted, list) else [wanted]
+            found += [_checked(column, *(each if isinstance(each, tuple) else ("=", each))) for each in pairs]
+    elif isinstance(where, Iterable):
+        found = parse_conditions([where] if isinstance(where, str) else where)
+    else:
+        expected = "columns and their values, such as {'stars': 4}, or conditions, such as ['stars>=4']"
+        raise bad_value(f"where is {shown(where)}; it must be {expected}")
+    if len(set(found)) > MAX_CONDITIONS:
+        raise bad_value(f"{len(set(found)):,} conditions; a search takes at most {MAX_CONDITIONS}")
+    return list(dict.fromkeys(found))
 
 
 def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any) -> Condition:
-    if more or sign not in ("=", "!=", *_ORDERS):
-        fault = f"cannot filter {column!r} by {sign!r}; use =, !=, <, >, <= or >= and one value"
-        raise LimelightError(fault, code="option-value")
-    if sign in _ORDERS and _number(value) != _number(value):
-        fault = f"cannot filter by {column}{sign}{str(value)[:40]}; {sign} needs a number"
-        raise LimelightError(fault, code="option-value")
-    return Condition(column, sign, value)
+    if more or not isinstance(sign, str) or sign not in ("=", "!=", *_ORDERS):
+        fault = f"cannot filter {shown(column)} by {shown(sign)}"
+        raise bad_value(f"{fault}; use =, !=, <, >, <= or >= and one value")
+    text = _as_typed(value)
+    if text is None or not isinstance(column, str):
+        fault = f"cannot filter {shown(column)} by {shown(value)}"
+        raise bad_value(f"{fault}; give the name of a column, and a text, a number, or true or false")
+    found = Condition(column, sign, text)
+    if sign in _ORDERS and found._wanted is None:
+        raise bad_value(f"cannot filter by {column[:40]}{sign}{text[:40]}; {sign} needs a number")
+    return found
 
 
-def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> np.ndarray:
-    """(texts,): True where every condition holds. Every text's columns are read, but for deleted texts."""
-    found, columns = list[np.ndarray](), dict[str, None]()
-    compared = {each.column for each in conditions if each.sign in _ORDERS}  # and without a number so far
-    for shard in shards:
-        here = []
-        for values in shard.columns():
-            columns.update(dict.fromkeys(values))
-            compared -= {name for name in compared if not isnan(_number(values.get(name)))}
-            here.append(all(each.holds(values.get(each.column)) for each in conditions))
-        found.append(np.array(here, bool) if shard.alive is None else np.array(here, bool) & shard.alive)
-    for each in conditions:
-        if each.column not in columns:
-            known = ", ".join(map(repr, columns)) or "none"
-            fault = f"no text of the index has a column {each.column!r}; its columns: {known[:200]}"
-            raise LimelightError(fault, code="column-missing")
-    if compared:
-        fault = f"column {min(compared)!r} holds no number; <, >, <= and >= compare numbers"
-        raise LimelightError(f"{fault}; use = or != for text", code="option-value")
-    return np.concatenate(found)
-
-
-def _number(value: Any) -> float:
-    """A number, also one written as text; nan for anything else, which is never equal, smaller or larger."""
+def _as_typed(value: Any) -> str | None:
+    """A value as someone would type it; None if it is not a single one."""
+    if isinstance(value, Mapping | list | tuple):
+        return None
+    plain = to_json_values(value, str)  # such as a date, or a number of NumPy
     try:
-        return nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return nan
+        return _text(plain) if isinstance(plain, str | int | float) else None
+    except ValueError:  # Python writes no integer of thousands of digits
+        return None
+
+
+class Filters:
+    """Which texts conditions let through. What is found for a shard is kept: its file never changes."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[Condition, dict[tuple[str, int], np.ndarray]] = {}  # the last used at the end
+
+    def allowed(self, shards: Sequence[Shard], conditions: Sequence[Condition]) -> np.ndarray:
+        """(texts,): True where every condition holds and the text is not deleted."""
+        with self._lock:
+            found = self._find(shards, conditions)
+        passing = np.ones(sum(map(len, shards)), bool)
+        for condition, parts in zip(conditions, found, strict=True):
+            flags = np.concatenate([_of_living(*each) for each in zip(shards, parts, strict=True)])
+            _check_column(condition, flags, shards)
+            passing &= (flags & _PASSES) > 0
+        return passing
+
+    def _find(self, shards: Sequence[Shard], conditions: Sequence[Condition]) -> list[list[np.ndarray]]:
+        """The flags of each condition, for each shard (n,); the columns of new ones are read."""
+        known = [self._kept.pop(each, {}) for each in conditions]
+        names = [(shard.sha256, len(shard)) for shard in shards]
+        for shard, name in zip(shards, names, strict=True):
+            if new := [at for at, kept in enumerate(known) if name not in kept]:
+                flags = _read_flags(shard, [conditions[at] for at in new])
+                for at, each in zip(new, flags, strict=True):
+                    known[at][name] = each
+        for condition, kept in zip(conditions, known, strict=True):
+            self._kept[condition] = {name: kept[name] for name in names}
+        while len(self._kept) > MAX_CONDITIONS:
+            del self._kept[next(iter(self._kept))]
+        return [[kept[name] for name in names] for kept in known]
+
+
+def _read_flags(shard: Shard, conditions: Sequence[Condition]) -> list[np.ndarray]:
+    """The flags (n,) of each condition. Every text's columns are read."""
+    found = [bytearray(len(shard)) for _ in conditions]
+    for at, columns in enumerate(shard.columns()):
+        for condition, flags in zip(conditions, found, strict=True):
+            flags[at] = condition.flags(columns)
+    return [np.frombuffer(each, np.uint8) for each in found]
+
+
+def _of_living(shard: Shard, flags: np.ndarray) -> np.ndarray:
+    return flags if shard.alive is None else flags * shard.alive
+
+
+def _check_column(condition: Condition, flags: np.ndarray, shards: Sequence[Shard]) -> None:
+    """Raise if no text has the column, or none has a number there to compare."""
+    if not (flags & _HAS_COLUMN).any():
+        known = ", ".join(map(repr, _living_columns(shards))) or "none"
+        fault = f"no text of the index has a column {shown(condition.column)}"
+        raise LimelightError(f"{fault}; its columns: {known[:200]}", code="column-missing")
+    if condition.sign in _ORDERS and not (flags & _HAS_NUMBER).any():
+        fault = f"column {shown(condition.column)} holds no number; <, >, <= and >= compare numbers"
+        raise bad_value(f"{fault}; use = or != for text")
+
+
+def _living_columns(shards: Sequence[Shard]) -> dict[str, None]:
+    found: dict[str, None] = {}
+    for shard in shards:
+        for at, columns in enumerate(shard.columns()):
+            if shard.alive is None or shard.alive[at]:
+                found.update(dict.fromkeys(columns))
+    return found
+
+
+def _number(value: Any) -> Decimal | None:
+    """A number exactly as it is written, also in a text; None for anything else.
+
+    >>> _number("9007199254740993.0") == _number(9007199254740993), _number(0.1) == _number("0.10")
+    (True, True)
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        found = Decimal(repr(value) if isinstance(value, float) else value)
+    except InvalidOperation:
+        return None
+    return None if found.is_nan() else found
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shown(value: Any) -> str:
+    """A value for an error message, which may be anything."""
+    if value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**40):
+        return repr(value)
+    return repr(value[:40]) if isinstance(value, str) else f"a value of type {type(value).__name__}"

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain, islice
+from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from ..errors import LimelightError, check_at_least, warn
-from ..reading.comparison import Comparison
+from ..errors import LimelightError, bad_value, warn
+from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .build import add_corpus, build, delete_rows, encode, new_config, open_model, writing
+from .build import (
+    add_corpus,
+    build,
+    delete_rows,
+    encode,
+    new_config,
+    open_model,
+    word_rules,
+    writing,
+)  # fmt: skip
 from .compact import compact, tidy
 from .corpus import Corpus, Row
 from .exact import ExactSearch
-from .filters import Condition, allowed_texts, make_conditions
+from .filters import Filters, make_conditions, shown
 from .hit import Hit
+from .hit_words import explain_hits
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import WAYS, Ranked, Ranking
 from .shards import damaged
-from .words import find_words
+from .spool import Spool
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -55,7 +65,7 @@ class Index:
         self.config, self._shards = open_shards(self.folder)
         self.model = open_model(self.config, model)
         self._exact = ExactSearch(threads or self.model._runner.threads)
-        self._ranking = Ranking([], self._exact)
+        self._ranking, self._filters = Ranking([], self._exact), Filters()
         self._prepare()
 
     def _reopen(self) -> None:
@@ -68,8 +78,8 @@ class Index:
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
-        self._ranking = Ranking(self._shards, self._exact, self._ranking.signs())
-        self._filtered: tuple[list[Condition], np.ndarray | None] = [], None
+        self.word_rules = word_rules(self.config, self.model)
+        self._ranking = Ranking(self._shards, self._exact, self._ranking.signs(), self.word_rules)
 
     @classmethod
     def create(
@@ -125,16 +135,16 @@ class Index:
         return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
 
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
-        with writing(self.folder):
+        with writing(self.folder), Spool(self.folder) as spool:
             config = read_config(self.folder)  # another process may have replaced the one that is open here
             given.key = config.key
             if update and config.key is None:
                 fault = "the index has no key column to update by; build it with --key"
                 raise LimelightError(f"{fault}, or delete by number and add", code="index-without-keys")
-            given.check(config.unit)
+            given.check(spool, config.unit)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
-            tidy(self.folder)
+            tidy(self.folder, word_rules(config, model))
         self._reopen()
         return added
 
@@ -160,7 +170,8 @@ class Index:
     def compact(self) -> None:
         """Write the shards anew without deleted texts, and join small ones. Nothing is read by the model."""
         with writing(self.folder):
-            compact(self.folder)
+            self._reopen()  # another process may have replaced the one that is open here
+            compact(self.folder, word_rules(self.config, self.model))
         self._reopen()
 
     def verify(self) -> None:
@@ -204,13 +215,14 @@ class Index:
 
         `by` is "meaning", "words" or "both"; "both" is the default if the index has words.
         `where` names columns and what they must be: {"city": "Ghent", "stars": (">=", 4)}. With `words`, each
-        hit by meaning says which pairs of words made the match. With `per_row`, the default in an index of
-        passages, only the best entry of each row is a hit. With `approximate`, an index of 10,000 texts or
-        more is searched by one bit a number first: nearly all of the nearest, several times as fast for a
-        query alone; many queries at once are as fast without.
+        hit by meaning says which pairs of words made the match, unless its text or the query has more than
+        4,096 words. With `per_row`, the default in an index of passages, only the best entry of each row is a
+        hit. With `approximate`, an index of 10,000 texts or more is searched by one bit a number first:
+        nearly all of the nearest, several times as fast for a query alone; many queries at once are as fast
+        without.
         """
-        queries = [query] if isinstance(query, str) else list(query)
-        check_at_least("k", k, 1)
+        queries = [query] if isinstance(query, str) else list(check_texts(query))
+        _check_count(k)
         by = self._checked_way(by)
         self._check_not_empty()
         for each in queries:
@@ -222,7 +234,8 @@ class Index:
         search = self._per_row if per_row else self._hits
         found = search(queries, Q, k, by=by, approximate=approximate, allowed=self._allowed(where))
         if words and by != "words":
-            found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
+            explained = chain.from_iterable(explain_hits(self.model, queries, found))
+            found = [list(islice(explained, len(hits))) for hits in found]
         return found[0] if isinstance(query, str) else found
 
     def _check_not_empty(self) -> None:
@@ -241,13 +254,9 @@ class Index:
         return by
 
     def _allowed(self, where: Where | None) -> np.ndarray | None:
-        """Which texts a filter lets through; that of the last filter is kept."""
-        conditions = make_conditions(where) if where else []
-        if not conditions:
-            return None
-        if self._filtered[0] != conditions:
-            self._filtered = conditions, allowed_texts(self._shards, conditions)
-        return self._filtered[1]
+        """Which texts a filter lets through; None for all."""
+        conditions = [] if where is None else make_conditions(where)
+        return self._filters.allowed(self._shards, conditions) if conditions else None
 
     def _hits(self, queries: Sequence[str], Q: np.ndarray, k: int, **how: Any) -> list[list[Hit]]:
         return [[self._hit(each) for each in found] for found in self._ranking.rank(queries, Q, k, **how)]
@@ -274,6 +283,7 @@ class Index:
         self, Q: np.ndarray, k: int, approximate: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""
+        _check_count(k)
         self._check_not_empty()
         for shard in self._shards:
             shard.check()
@@ -291,17 +301,12 @@ class Index:
             key=source.before + entry["row"] if key is None else entry["columns"].get(key),
         )  # fmt: skip
 
-    def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
-        texts = [hit.text for hit in hits]
-        comparisons = self.model.compare_many([query] * len(texts), texts, by_rows=False)
-        pairs = zip(hits, comparisons, strict=True)
-        return [replace(hit, comparison=_add_up_to(each, hit.cosine)) for hit, each in pairs]
-
     def _check_query(self, query: str, by: str) -> None:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
         fault, which = "", f"the query {query[:40]!r}"
-        if not len(offsets) or offsets[-1, 1] == 0 or (by == "words" and not find_words(query)):
+        is_empty = not len(offsets) or offsets[-1, 1] == 0
+        if is_empty or (by == "words" and not self._ranking.words.rules.forms(query)):
             fault = f"{which} has no words; give at least one"
         elif (ids != UNKNOWN).any() or by == "words":
             return
@@ -313,10 +318,9 @@ class Index:
             raise LimelightError(fault, code="text-without-words")
 
 
-def _add_up_to(comparison: Comparison, cosine: float) -> Comparison:
-    """The comparison with the index's cosine, of vectors in 8 bits; all pairs share the rounding evenly."""
-    matrix = comparison.matrix.astype(np.float64)
-    return replace(comparison, similarity=cosine, matrix=matrix + (cosine - matrix.sum()) / matrix.size)
+def _check_count(k: Any) -> None:
+    if not isinstance(k, Integral) or k < 1:
+        raise bad_value(f"k is {shown(k)}; it must be a whole number of at least 1")
 
 
 def _best_of_rows(hits: list[Hit]) -> list[Hit]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
@@ -29,9 +29,12 @@ from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
 from .deleted import DeletedEntry, read_deleted
 from .shards import Shard, ShardEntry, damaged, map_shard
+from .words import RULES
 
-FORMAT = 3  # 1: without words; 2: shards of one corpus each, none deleted
+# 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules, digests of files
+FORMAT = 4
 FILE = "index.json"
+GIVEN = "given"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
@@ -46,7 +49,7 @@ class Source:
     """A corpus in the index. Its texts come after those of the corpora before it."""
 
     name: str
-    sha256: str  # of the file, or of the texts given in Python
+    sha256: str  # of its rows; after `GIVEN`, of the file or list that they were in
     text: str | None  # its text column
     finished: bool = False
     rows: int = 0  # its texts that are in the shards
@@ -70,7 +73,7 @@ class IndexConfig:
     precision: str  # in which the texts were read
     sources: list[Source] = field(default_factory=list)
     passages: bool = False  # whether long texts were split
-    words: bool = False  # whether the shards say which words the texts have: not in format 1
+    words: int = 0  # the rules by which the words of the texts were found; 0 if they were not, in format 1
     shards: list[ShardEntry] = field(default_factory=list)
     key: str | None = None  # the column that names a row
     numbered: int = 0  # the largest number that a row was given so far
@@ -91,10 +94,10 @@ class IndexConfig:
         """The texts that are not deleted."""
         return self.rows - (self.deleted.count if self.deleted else 0)
 
-    def find_source(self, sha256: str, text: str | None) -> Source | None:
-        """A corpus that is in the index, in part or as a whole."""
+    def find_source(self, text: str | None, is_same: Callable[[str], bool]) -> Source | None:
+        """A corpus that is in the index, in part or as a whole, by its text column and its digest."""
         for source in reversed(self.sources):
-            if (source.sha256, source.text) == (sha256, text):
+            if source.text == text and is_same(source.sha256):
                 return source
             source.check_finished()
         return None
@@ -186,7 +189,7 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
 
 def _map_shards(config: IndexConfig, files: Mapping[str, BinaryIO]) -> list[Shard]:
     """The shards, which know what is deleted of them; the numbers of an earlier version's rows are added."""
-    given = config.size, config.words, config.key is not None
+    given = config.size, config.words > 0, config.key is not None
     shards = [map_shard(files[each.file], each, *given) for each in config.shards]
     if not config.numbered:
         _number_rows(config, shards)
@@ -233,6 +236,10 @@ def _parse_config(content: bytes) -> IndexConfig:
         data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
         if "shards" not in data:
             _flatten(data)
+        if version < 4:
+            for source in data["sources"]:
+                source["sha256"] = source["sha256"] and f"{GIVEN}:{source['sha256']}"
+            data["words"] = {False: 0, True: 1}.get(data.get("words", False))
         data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
         config = _typed(IndexConfig(**{**data, "sources": [_typed(Source(**x)) for x in data["sources"]]}))
         _check_entries(config)
@@ -251,7 +258,8 @@ def _flatten(data: dict[str, Any]) -> None:
 
 
 def _check_entries(config: IndexConfig) -> None:
-    """Raise a TypeError unless the names are those of our files and the numbers of texts add up."""
+    """Raise a TypeError unless the names are those of our files, the numbers of texts add up and we know the
+    rules of its words."""
     deleted = config.deleted
     named = all(_SHARD_NAME.fullmatch(each.file) for each in config.shards)
     rows = sum(source.rows for source in config.sources)
@@ -259,7 +267,7 @@ def _check_entries(config: IndexConfig) -> None:
     if deleted is not None:
         named = named and _DELETED_NAME.fullmatch(deleted.file) is not None
         counts = counts and 0 < deleted.rows <= rows
-    if not named or not counts or rows != config.rows:
+    if not named or not counts or rows != config.rows or not 0 <= config.words <= RULES:
         raise TypeError
 
 

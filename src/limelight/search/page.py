@@ -16,20 +16,22 @@ from ..reading.html import WordPainter, render_style, style, templates
 from ..reading.picture import Picture
 from ..reading.pieces import split_pieces
 from .hit import Hit
-from .words import find_words, normal_form
+from .words import WordRules
 
 
-def results_page(queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
-    """A page of queries and their hits; it needs no network and no script.
+def results_page(
+    queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None = None
+) -> str:
+    """A page of queries and their hits; it needs no network and no script. `rules` are those of the index.
 
     >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 0, 3, None, {"price": 4})
     >>> page = results_page(["broth"], [[hit]], "menu")
     >>> "&lt;b&gt;Cold" in page, "row 3" in page
     (True, True)
     """
-    environment = templates(__package__)
+    environment, rules = templates(__package__), rules or WordRules()
     found = [
-        (query, list(zip(hits, _paint(hits), strict=True)))
+        (query, list(zip(hits, _paint(hits, rules), strict=True)))
         for query, hits in zip(queries, results, strict=True)
     ]
     return environment.get_template("results.html.jinja").render(
@@ -40,31 +42,30 @@ def results_page(queries: Sequence[str], results: Sequence[Sequence[Hit]], title
     )
 
 
-def _paint(hits: Sequence[Hit]) -> list[Markup | None]:
+def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
-    sides = [_effects(hit) for hit in hits]
+    sides = [_effects(hit, rules) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
     return [None if side is None else _paint_text(side, top) for side in sides]
 
 
-def _effects(hit: Hit) -> ComparedText | None:
+def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
     """The text, and how much lower its score would be without each word: by meaning, by words or by both.
 
     >>> hit = Hit(0.5, "Cold soup, cold tea", "menu.csv", 0, 3, None, {}, matches=(("cold", 0.5),))
-    >>> _effects(hit).effects.tolist()
+    >>> _effects(hit, WordRules()).effects.tolist()
     [0.25, 0.0, 0.25, 0.0]
     """
-    words = find_words(hit.text)
-    shares = {normal_form(word): share for word, share in hit.matches}
+    words = rules.find(hit.text)
+    shares = {rules.normal_form(word): share for word, share in hit.matches}
     counts = Counter(normal for _, _, normal in words)
     parts = [(start, shares[normal] / counts[normal]) for start, _, normal in words if normal in shares]
-    if hit.comparison is None:
+    side = hit.words.text if hit.words else None
+    if side is None:
         if not hit.matches:
             return None
         offsets = np.array([(start, end) for start, end, _ in words])
         side = ComparedText(hit.text, offsets, np.ones(len(words), bool), np.zeros(len(words)))
-    else:
-        side = hit.comparison.second
     effects = hit.meaning_weight * side.effects
     for start, share in parts:  # the reader may take several words as one, such as top-up
         effects[max(0, int(np.searchsorted(side.offsets[:, 0], start, side="right")) - 1)] += share

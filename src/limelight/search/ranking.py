@@ -10,8 +10,9 @@ import numpy as np
 
 from .approximate import ApproximateSearch, Signs, is_worthwhile
 from .exact import ExactSearch, score_places
+from .postings import WordSearch
 from .shards import Shard, living_texts
-from .words import WordSearch
+from .words import WordRules
 
 WAYS = ("meaning", "words", "both")
 WORD_WEIGHT = 0.6  # of the words' score in the sum: docs/log/2026-11-17-search.md
@@ -36,8 +37,11 @@ class Ranked:
 class Ranking:
     """Searches the shards of an index; `known` are the signs that were packed before it changed."""
 
-    def __init__(self, shards: Sequence[Shard], exact: ExactSearch, known: Signs | None = None) -> None:
-        self.shards, self._exact = shards, exact
+    def __init__(
+        self, shards: Sequence[Shard], exact: ExactSearch, known: Signs | None = None,
+        rules: WordRules | None = None,
+    ) -> None:  # fmt: skip
+        self.shards, self._exact, self._rules = shards, exact, rules or WordRules()
         self._known = known or {}
         self.texts = sum(map(len, shards))  # the deleted ones too
         self.living = sum(shard.living for shard in shards)
@@ -46,7 +50,8 @@ class Ranking:
     @cached_property
     def words(self) -> WordSearch:
         """Search by words; the index must have them."""
-        return WordSearch([shard.postings for shard in self.shards if shard.postings is not None])
+        postings = [shard.postings for shard in self.shards if shard.postings is not None]
+        return WordSearch(postings, self._rules)
 
     @cached_property
     def _approximate(self) -> ApproximateSearch:

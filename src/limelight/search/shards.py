@@ -5,8 +5,8 @@ scales    (n,) float32
 lines     (bytes,) uint8      a line of JSON for each: text, row, columns
 ends      (n,) int64          where each line ends
 
-and which words they have (`POSTINGS` in words.py), unless it is from an earlier version. In an index with a
-key column also
+and which words they have (`POSTINGS` in postings.py), unless it is from an earlier version. In an index with
+a key column also
 
 keys      (n,) uint64         hashes of the rows' keys
 """
@@ -31,7 +31,8 @@ from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from .keys import hash_keys, key_text
-from .words import POSTINGS, Postings, pack_postings
+from .postings import POSTINGS, Postings, pack_postings
+from .words import WordRules
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
@@ -90,13 +91,9 @@ class Shard:
         return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
 
     def columns(self) -> Iterator[dict[str, Any]]:
-        """The columns of each text; none of one that is deleted."""
+        """The columns of each text, also of those that are deleted."""
         start = 0
         for at, end in enumerate(self.ends.tolist()):
-            if self.alive is not None and not self.alive[at]:
-                yield {}
-                start = end
-                continue
             found = _parse_columns(self.lines[start:end].tobytes())
             yield self.entry(at)["columns"] if found is None else found
             start = end
@@ -162,12 +159,12 @@ def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pack_shard(
-    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], words: bool = True,
+    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], rules: WordRules | None,
     key: str | None = None,
 ) -> bytes:  # fmt: skip
-    """The bytes of the file; an index from an earlier version stays one without words.
+    """The bytes of the file; without rules for words, as in an index from an earlier version, it has none.
 
-    >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2)
+    >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2, WordRules())
     >>> from safetensors.numpy import load
     >>> load(content)["ends"].tolist()
     [38, 76]
@@ -176,8 +173,8 @@ def pack_shard(
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
     joined = np.frombuffer(b"".join(lines), np.uint8)
     tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
-    if words:
-        tensors |= pack_postings([each["text"] for each in entries])
+    if rules is not None:
+        tensors |= pack_postings([each["text"] for each in entries], rules)
     if key is not None:
         tensors["keys"] = hash_keys(key_text(each["columns"][key]) or "" for each in entries)
     return b"".join(safetensors_pieces(tensors))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..reading.comparison import Comparison
+from ..reading.comparison import ComparedText
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
@@ -75,7 +76,10 @@ def _best(
     ):
         return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
     found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
-    return [_neighbour(data.items[k], k, each.similarity, each) for k, each in zip(rows, found, strict=True)]
+    return [
+        _neighbour(data.items[k], k, each.similarity, each.second, each.top_pairs(3))
+        for k, each in zip(rows, found, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +100,21 @@ class IndexNeighbours:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
             hits = self.index.search(item[0], NEIGHBOURS, by="meaning")
-        return [_neighbour((hit.text,), None, hit.score, hit.comparison) for hit in hits]
+        sides = [hit.words.text if hit.words else None for hit in hits]
+        return [
+            _neighbour((hit.text,), None, hit.score, side, hit.top_pairs(3))
+            for hit, side in zip(hits, sides, strict=True)
+        ]
 
 
 def _neighbour(
-    item: Item, row: int | None, score: float, comparison: Comparison | None = None
-) -> dict[str, Any]:
+    item: Item, row: int | None, score: float, compared: ComparedText | None = None,
+    pairs: Sequence[tuple[str, str, float]] = (),
+) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {"texts": list(item), "row": row, "similarity": score}
-    if comparison is not None:
-        other = comparison.second
-        found["offsets"], found["effects"] = other.offsets.tolist(), other.effects.tolist()
-        found["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
+    if compared is not None:
+        found["offsets"], found["effects"] = compared.offsets.tolist(), compared.effects.tolist()
+        found["pairs"] = [pair for pair in pairs if pair[2] > 0]
     return found
 
 

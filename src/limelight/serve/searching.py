@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from ..errors import LimelightError
+from ..search.hit import Hit
+from ..search.hit_words import explain_hits
 from ..search.index import Index
 from ..search.index_folder import FILE
 from .bodies import Body, check_words, flag, texts_of
@@ -21,7 +24,8 @@ from .computing import Item
 from .limits import RequestError, check_count, without_flags
 from .posts import Posts, Workers
 
-MAX_HITS = 1000  # of all queries of a request: each is a text, and is read again for its words
+MAX_HITS = 1000  # of all queries of a request
+MAX_HIT_WORDS = 2**15  # of their texts, which are read again for the words that made them hits
 # Errors of an index that are the request's: a filter, a query, a row.
 REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
 TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
@@ -73,17 +77,23 @@ class IndexRoutes:
         limits = self._posts.limits.for_large_answers
         items, one = texts_of(body.get("query"), limits, "query")
         request.state.texts = len(items)
-        options = _options(body, len(items))
-        query: Any = items[0][0] if one else [text for (text,) in items]
+        options, queries = _options(body, len(items)), [text for (text,) in items]
+        explains = flag(body, "words", True) and options["by"] != "words"
 
-        def find() -> Any:
+        def find() -> tuple[list[int], Iterator[list[Hit]], list[dict[str, Any]]]:
             index = self._served.current()
             check_words(items, index.model.tokenizer, limits, truncate=False)
-            found: Any = index.search(query, **options)
-            return [_to_dicts(each) for each in ([found] if one else found)]
+            found = index.search(queries, words=False, **options)
+            pieces = explain_hits(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
+            counts = list(map(len, found))
+            return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
 
-        hits = await _as_request_fault(self._searching.run, find)
-        return hits[0] if one else hits
+        counts, pieces, hits = await _as_request_fault(self._searching.run, find)
+        while len(hits) < sum(counts):  # others have their turn between two pieces
+            hits += await _as_request_fault(self._searching.run, lambda: _to_dicts(next(pieces)))
+        left = iter(hits)
+        found = [list(islice(left, count)) for count in counts]
+        return found[0] if one else found
 
     async def delete(self, request: Request, body: Body) -> Any:
         """Delete rows by their keys."""
@@ -117,15 +127,15 @@ class IndexRoutes:
 
 
 def _options(body: Body, queries: int) -> dict[str, Any]:
-    """The options of `Index.search`, as a body has them."""
+    """The options of `Index.search` but `words`, as a body has them."""
     k, by = body.get("k", 10), body.get("by")
     if type(k) is not int or not 1 <= k * queries <= MAX_HITS:
         raise RequestError(422, f"k must be a whole number from 1 to {MAX_HITS:,}, for all queries together")
     if not isinstance(by, str | None):
         raise RequestError(422, "by must be meaning, words or both")
     per_row = None if body.get("per_row") is None else flag(body, "per_row")
-    flags = {"words": flag(body, "words", True), "approximate": flag(body, "approximate")}
-    return {"k": k, "by": by, "where": _where(body.get("where")), "per_row": per_row, **flags}
+    options = {"k": k, "by": by, "where": _where(body.get("where")), "per_row": per_row}
+    return options | {"approximate": flag(body, "approximate")}
 
 
 def _where(value: Any) -> Any:
@@ -144,7 +154,7 @@ def _where(value: Any) -> Any:
 
 def _pairs(wanted: Any) -> Any:
     if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
-        return [_pairs(each) for each in wanted]
+        return [tuple(each) if isinstance(each, list) else each for each in wanted]
     return tuple(wanted) if isinstance(wanted, list) else wanted
 
 

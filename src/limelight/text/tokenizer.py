@@ -311,17 +311,34 @@ class Tokenizer:
             return found
         return [word for word in found if not is_forbidden(word, self.forbidden)]
 
+    def blank_forbidden(self, text: str) -> str:
+        """The text with spaces in place of forbidden words: the others stay where they are.
+
+        >>> Tokenizer.from_words([]).forbid(["hilton"]).blank_forbidden("The Hilton/Ritz is good")
+        'The             is good'
+        """
+        if not self.forbidden:
+            return text
+        found = list(text)
+        for _, (start, end) in self._located_all(text):
+            if is_forbidden(text[start:end], self.forbidden):
+                found[start:end] = " " * (end - start)
+        return "".join(found)
+
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
-        if text.isascii():
-            get, words = self._ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
-            found = [(get(word[0], UNKNOWN), word.span()) for word in words]
-        else:
-            encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
-            found = list(zip(encoding.ids, encoding.offsets, strict=True))
+        found = self._located_all(text)
         if self.forbidden:
             found = [(k, at) for k, at in found if not is_forbidden(text[slice(*at)], self.forbidden)]
         return [k for k, _ in found], [at for _, at in found]
+
+    def _located_all(self, text: str) -> list[tuple[int, tuple[int, int]]]:
+        """The same for each word, forbidden or not."""
+        if text.isascii():
+            get, words = self._ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
+            return [(get(word[0], UNKNOWN), word.span()) for word in words]
+        encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
+        return list(zip(encoding.ids, encoding.offsets, strict=True))
 
 
 def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> list[str]:

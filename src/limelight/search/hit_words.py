@@ -1,0 +1,102 @@
+"""Which words make hits similar to a query, found for a few hits at a time.
+
+A hit keeps the pairs of words that count most. All pairs of one long text with a long query are millions, and
+a search may have a thousand hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from ..reading.comparison import ComparedText, Comparison, largest_places
+from ..runtime.model import Model
+from ..runtime.reader import Reader
+from ..runtime.word_parts import TextParts
+from .hit import Hit, HitWords
+
+BEST_PAIRS = 32  # that a hit keeps
+MAX_WORDS = 2**12  # of a query and of a text: what it takes to leave out each word grows with them
+PIECE_WORDS = 2**11  # of texts that are read at once
+_CHARACTERS = 32  # of a word: a text with more than this for each is too long without counting
+
+
+def explain_hits(
+    model: Model | Reader, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
+) -> Iterator[list[Hit]]:
+    """The hits of all queries, one after the other, some at a time, with the words that make them similar.
+
+    A text of more than `MAX_WORDS` words has no pairs; nor have the hits after the first that have `most`
+    words together.
+    """
+    left = float("inf") if most is None else most
+    for query, hits in zip(queries, results, strict=True):
+        finder = _PairFinder(model, query)
+        piece, held = list[tuple[Hit, bool]](), 0
+        for hit in hits:
+            words = _count_words(model, hit.text) if left > 0 and finder.can_read else 0
+            if words > MAX_WORDS:
+                words = 0
+            elif words > left:
+                words, left = 0, 0
+            if piece and held + words > PIECE_WORDS:
+                yield finder.explain(piece)
+                piece, held = [], 0
+            piece.append((hit, words > 0))
+            held, left = held + words, left - words
+        if piece:
+            yield finder.explain(piece)
+
+
+def _count_words(model: Model | Reader, text: str) -> int:
+    """The words of a text, or more than `MAX_WORDS` if it has that many."""
+    if len(text) > _CHARACTERS * MAX_WORDS:
+        return MAX_WORDS + 1
+    return int(model.tokenizer.encode([text])[1][0])
+
+
+class _PairFinder:
+    """The pairs of the words of a query with those of texts."""
+
+    def __init__(self, model: Model | Reader, query: str) -> None:
+        self._model, self._query = model, query
+        self.can_read = _count_words(model, query) <= MAX_WORDS
+
+    @cached_property
+    def _asked(self) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """The query's words, their parts (n, size) and its vector (size,)."""
+        (read,) = self._model.word_parts([self._query])
+        return [read.text[start:end] for start, end in read.offsets.tolist()], read.parts, read.vector
+
+    def explain(self, hits: Sequence[tuple[Hit, bool]]) -> list[Hit]:
+        """Each hit with its words, if they are to be found."""
+        parts = iter(self._model.word_parts([hit.text for hit, is_read in hits if is_read]))
+        found = [self._words(hit, next(parts)) if is_read else self._nothing(hit) for hit, is_read in hits]
+        return [replace(hit, words=words) for (hit, _), words in zip(hits, found, strict=True)]
+
+    def _nothing(self, hit: Hit) -> HitWords:
+        return HitWords((), None, partial(compare_hit, self._model, self._query, hit))
+
+    def _words(self, hit: Hit, text: TextParts) -> HitWords:
+        words, parts, vector = self._asked
+        matrix = parts @ text.parts.T  # (n, m)
+        rest = _rounding(matrix, hit.cosine)
+        side = ComparedText(text.text, text.offsets, text.known, text.effects @ vector)
+        words2, best = side.words, largest_places(matrix, BEST_PAIRS)
+        pairs = tuple((words[s], words2[t], float(matrix[s, t]) + rest) for s, t in best)
+        return replace(self._nothing(hit), pairs=pairs, text=side)
+
+
+def compare_hit(model: Model | Reader, query: str, hit: Hit) -> Comparison:
+    """All pairs of words of a query and a hit. They add up to the index's cosine, of vectors in 8 bits."""
+    (found,) = model.compare_many([query], [hit.text], by_rows=False)
+    matrix = found.matrix.astype(np.float64)
+    return replace(found, similarity=hit.cosine, matrix=matrix + _rounding(matrix, hit.cosine))
+
+
+def _rounding(matrix: np.ndarray, cosine: float) -> float:
+    """What each pair gets of the difference between the index's cosine and that of the texts as read now."""
+    return (cosine - float(matrix.sum(dtype=np.float64))) / matrix.size

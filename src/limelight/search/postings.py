@@ -1,0 +1,198 @@
+"""Search by words: BM25 over the words of an index, exact to each word's share.
+
+A shard holds its own postings. What needs the whole index, how many texts have a word and how long a text is
+on average, is added up when a query comes, so that shards never change when texts are added. Libraries such
+as bm25s store finished scores, which would all change. A deleted text counts for nothing: scores are those of
+an index that never had it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError
+from .words import WordRules
+
+K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
+MAX_COUNT = 2**16 - 1
+POSTINGS: dict[str, type] = {
+    "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
+    "word_ends": np.int64,  # (words,): where each ends
+    "posting_ends": np.int64,  # (words,): where the texts of each end
+    "places": np.int32,  # (postings,): the texts that have the word, in order
+    "counts": np.uint16,  # (postings,): how often
+    "lengths": np.int32,  # (n,): the words of each text
+}
+
+
+def pack_postings(texts: Sequence[str], rules: WordRules) -> dict[str, np.ndarray]:
+    """The arrays of `POSTINGS` for the texts of a shard.
+
+    >>> found = pack_postings(["cold soup", "soup, soup"], WordRules())
+    >>> found["words"].tobytes(), found["places"].tolist(), found["counts"].tolist()
+    (b'coldsoup', [0, 0, 1], [1, 1, 2])
+    """
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    found = [[numbers[form] for form in rules.forms(text)] for text in texts]
+    lengths = np.array([len(each) for each in found], np.int64)
+    encoded = [word.encode() for word in numbers]
+    order = sorted(range(len(encoded)), key=encoded.__getitem__)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    flat = np.fromiter((number for each in found for number in each), np.int64, int(lengths.sum()))
+    keys = rank[flat] * len(texts) + np.repeat(np.arange(len(texts)), lengths)
+    keys, counts = np.unique(keys, return_counts=True)
+    words, places = np.divmod(keys, max(1, len(texts)))
+    return {
+        "words": np.frombuffer(b"".join(encoded[k] for k in order), np.uint8),
+        "word_ends": np.cumsum([len(encoded[k]) for k in order], dtype=np.int64),
+        "posting_ends": np.cumsum(np.bincount(words, minlength=len(order)), dtype=np.int64),
+        "places": places.astype(np.int32),
+        "counts": np.minimum(counts, MAX_COUNT).astype(np.uint16),
+        "lengths": lengths.astype(np.int32),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """Which texts of a shard have which words."""
+
+    words: np.ndarray
+    word_ends: np.ndarray
+    posting_ends: np.ndarray
+    places: np.ndarray
+    counts: np.ndarray
+    lengths: np.ndarray
+    alive: np.ndarray | None = None  # (n,): False for texts that are deleted, which have no words then
+
+    def fit_together(self, texts: int) -> bool:
+        """Whether the sizes of the arrays agree; what is in them is checked where it is used."""
+        sizes = {"word_ends": len(self.words), "posting_ends": len(self.places)}
+        ends = [(getattr(self, name), size) for name, size in sizes.items()]
+        one = all(getattr(self, name).ndim == 1 for name in POSTINGS)
+        return (
+            one
+            and len(self.lengths) == texts
+            and len(self.places) == len(self.counts)
+            and len(self.word_ends) == len(self.posting_ends)
+            and all(_are_ends(each, size) for each, size in ends)
+        )
+
+    def of(self, word: str) -> tuple[np.ndarray, np.ndarray]:
+        """The texts that have a word, and how often."""
+        at = bisect_left(range(len(self.word_ends)), word.encode(), key=self._word)
+        if at == len(self.word_ends) or self._word(at) != word.encode():
+            return self.places[:0], self.counts[:0]
+        part = slice(int(self.posting_ends[at - 1]) if at else 0, int(self.posting_ends[at]))
+        places, counts = self.places[part], self.counts[part]
+        if not self._are_valid(places, counts):
+            fault = "the words of a shard are damaged; build the index again"
+            raise LimelightError(fault, code="file-damaged")
+        if self.alive is not None:
+            kept = self.alive[places]
+            return places[kept], counts[kept]
+        return places, counts
+
+    @property
+    def living_lengths(self) -> np.ndarray:
+        """The words of each text that is not deleted."""
+        return self.lengths if self.alive is None else self.lengths[self.alive]
+
+    def _are_valid(self, places: np.ndarray, counts: np.ndarray) -> bool:
+        """Whether the places are those of texts, each once and in order, which are long enough."""
+        if not len(places) or places[0] < 0 or places[-1] >= len(self.lengths) or (np.diff(places) < 1).any():
+            return False
+        return bool(((counts > 0) & (counts <= self.lengths[places])).all())
+
+    def _word(self, at: int) -> bytes:
+        return self.words[int(self.word_ends[at - 1]) if at else 0 : int(self.word_ends[at])].tobytes()
+
+
+def _are_ends(ends: np.ndarray, size: int) -> bool:
+    if not len(ends):
+        return size == 0
+    return bool(ends[0] >= 0 and ends[-1] == size and (ends[:-1] <= ends[1:]).all())
+
+
+@dataclass(frozen=True, eq=False)
+class WordQuery:
+    """The different words of a query, with what each counts for a text that is full of it; together 1."""
+
+    words: tuple[str, ...]  # as first written
+    weights: tuple[float, ...]
+    postings: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]  # of each word in each shard
+
+
+class WordSearch:
+    """BM25, divided by the most that the query's words could give: from 0 to 1 for any query and index.
+
+    >>> rules = WordRules()
+    >>> postings = Postings(**pack_postings(["cold soup", "hot soup", "late train"], rules))
+    >>> search = WordSearch([postings], rules)
+    >>> query = search.query("A cold soup")
+    >>> [round(float(score), 3) for score in search.scores(query)]
+    [0.187, 0.061, 0.0]
+    >>> [(word, round(share, 3)) for word, share in search.shares(query, 0)]
+    [('cold', 0.126), ('soup', 0.061)]
+    """
+
+    def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
+        self.shards, self.rules = shards, rules
+        self.starts = [0, *accumulate(len(each.lengths) for each in shards)]
+        self.texts = sum(len(each.living_lengths) for each in shards)
+
+    @cached_property
+    def mean_length(self) -> float:
+        """The words of a text, on average."""
+        total = sum(int(each.living_lengths.sum(dtype=np.int64)) for each in self.shards)
+        return max(total, 1) / max(self.texts, 1)
+
+    @cached_property
+    def _norms(self) -> list[np.ndarray]:
+        """For each shard, (n,): how many of a word make each text half full of it."""
+        return [K1 * (1 - B + B * each.lengths / self.mean_length) for each in self.shards]
+
+    def query(self, text: str) -> WordQuery:
+        """Look up the words of a query: rare ones count more, and most if no text has them."""
+        words: dict[str, str] = {}
+        for start, end, normal in self.rules.find(text):
+            words.setdefault(normal, text[start:end])
+        postings = tuple(tuple(shard.of(word) for shard in self.shards) for word in words)
+        having = np.array([sum(len(places) for places, _ in each) for each in postings], float)
+        rarity = np.log1p((self.texts - having + 0.5) / (having + 0.5))
+        weights = rarity / max(float(rarity.sum()), 1e-9)
+        return WordQuery(tuple(words.values()), tuple(weights.tolist()), postings)
+
+    def scores(self, query: WordQuery) -> np.ndarray:
+        """(texts,) float64: the sum of the shares of each text."""
+        found = np.zeros(self.starts[-1])
+        for weight, by_shard in zip(query.weights, query.postings, strict=True):
+            for number, (places, counts) in enumerate(by_shard):
+                found[self.starts[number] + places] += weight * self._fullness(number, places, counts)
+        return found
+
+    def shares(self, query: WordQuery, place: int) -> list[tuple[str, float]]:
+        """The query's words that a text has, with their shares; added in this order, they are its score."""
+        number = next(k for k, end in enumerate(self.starts[1:]) if place < end)
+        return list(self._shares(query, number, place - self.starts[number]))
+
+    def _shares(self, query: WordQuery, number: int, place: int) -> Iterator[tuple[str, float]]:
+        for word, weight, by_shard in zip(query.words, query.weights, query.postings, strict=True):
+            places, counts = by_shard[number]
+            at = int(np.searchsorted(places, place))
+            if at < len(places) and places[at] == place:
+                part = slice(at, at + 1)
+                yield word, float(weight * self._fullness(number, places[part], counts[part])[0])
+
+    def _fullness(self, number: int, places: np.ndarray, counts: np.ndarray) -> Any:
+        """How full texts are of a word that they have so often, from 0 to 1."""
+        return counts / (counts + self._norms[number][places])
