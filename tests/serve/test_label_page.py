@@ -405,8 +405,11 @@ def test_a_server_that_stopped_is_said_and_found_again(tmp_path):
             assert f"labels.csv', port={port})" in banner.inner_text().replace('"', "'")
             assert page.locator("[data-part=problem]").is_hidden()  # said once
             assert session.said(row) is None
+            page.keyboard.press("p")
             with in_thread(app, port=port):
                 banner.wait_for(state="hidden")
+                page.get_by_text("Label under this name").wait_for()  # the view that was asked for meanwhile
+                page.keyboard.press("l")
                 assert row_of(page) == row
                 press(page, "1")
                 assert session.said(row).labels == ("food",)

@@ -67,11 +67,12 @@ export class Labelling {
     for (const each of this.parts.view.querySelectorAll("[data-count]")) each.textContent = number(counts[each.dataset.count] ?? 0)
   }
 
-  /** The server is there again: look at all of it anew. */
+  /** The server is there again: look at all of it anew. The last key may have been heard before it stopped. */
   goOn(about) {
     this.setClasses(about)
+    this.views.label.current = undefined
     this.readProgress()
-    return this.guarded(() => this.view.show())
+    return this.open(this.name)
   }
 
   async open(name) {

@@ -3,14 +3,14 @@
 import { parseAddress } from "./address.js"
 
 const KEY = "limelight token"
-let token = localStorage.getItem(KEY) // of this page: a server that was started again has another, and other texts
+let token = null // of this page: a server that was started again has another, and other texts
 let lost = () => {}
 
-/** Keep a token that was given, or take it out of an address such as #token=abc&text=... */
+/** Keep a token that was given, or take it from before or out of an address such as #token=abc&text=... */
 export function keepToken(given) {
   const parts = parseAddress(location.hash), found = given ?? parts.get("token")
+  token = found ?? localStorage.getItem(KEY)
   if (found === null) return
-  token = found
   localStorage.setItem(KEY, token)
   parts.delete("token")
   history.replaceState(null, "", `#${parts}`)
