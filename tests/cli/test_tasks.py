@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import limelight
+from limelight.reading.picture import make_picture
 from refusing import refuses
 from reviews import BAD, GOOD, write_csv
 
@@ -168,6 +169,17 @@ def test_ordered_labels(call, tmp_path):
     assert figures["accuracy"] > 0.4
     out = call("predict", tmp_path / "model", table, "--top", 2)[1]
     assert out.startswith("label,confidence,label_2,confidence_2,")
+    text = "the soup was cold and the waiter was lovely"
+    out = " ".join(call("explain", tmp_path / "model", text, "--label", 2, "--against", 4)[1].split())
+    assert make_picture(model.read(text)).median in out
+    asked = make_picture(model.read(text, label=2, against=4))
+    assert asked.colours("2", signs=True) in out
+    assert asked.first.sum_line in out
+    found = json.loads(call("explain", tmp_path / "model", text, "--label", 2, "--against", 4, "--json")[1])
+    assert (found["label"], found["label_is"]) == (model.predict([text])[0], "median")
+    assert (found["about"], found["versus"]) == (2, 4)
+    argv = ["explain", tmp_path / "model", "--data", table, "--rows", "1", "--label", "stars", "--json"]
+    assert json.loads(call(*argv)[1])["about"] is None  # of a table it is a column
 
 
 def test_many_numbers_ask_what_is_meant(refused, tmp_path):

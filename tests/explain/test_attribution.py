@@ -34,6 +34,14 @@ def test_leaving_one_out_is_what_a_plain_loop_finds():
     np.testing.assert_allclose(found, P.max() - without[:, P.argmax()], atol=1e-6)
 
 
+def test_leaving_one_out_explains_the_class_that_was_asked_for():
+    model = random_model(task="ordinal")
+    before, after = model.predict_proba(["w1 w2", "w2"])
+    for k, label in enumerate(model.labels):
+        reading = explain_by(model, model.read("w1 w2", label=label), "leave-one-out")
+        assert reading.decided[0] == pytest.approx(before[k] - after[k], abs=1e-6)
+
+
 def test_few_texts_at_once_change_nothing(monkeypatch: pytest.MonkeyPatch):
     model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2", "w3 w3"]
     together = attribute(model, texts, by="leave-one-out")

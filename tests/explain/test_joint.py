@@ -67,6 +67,17 @@ def test_against_another_class_it_is_about_these_two_alone(monkeypatch):
     assert found.without_first == pytest.approx(before - after, abs=1e-6)
 
 
+@pytest.mark.parametrize("task", ["classification", "ordinal"])
+def test_of_a_class_that_was_asked_for_it_is_about_that_one(monkeypatch, task):
+    monkeypatch.setattr(joint, "MIN_JOINT", 0.0)
+    monkeypatch.setattr(joint, "MIN_TIMES", 0.0)
+    model = random_model(task=task)
+    before, after = model.predict_proba(["w1 w2", "w2"])
+    for k, label in enumerate(model.labels):
+        (found,) = joint_words(model, model.read("w1 w2", label=label)).joint
+        assert found.without_first == pytest.approx(before[k] - after[k], abs=1e-6)
+
+
 def test_each_text_of_a_pair_has_its_own(monkeypatch):
     monkeypatch.setattr(joint, "MIN_JOINT", 0.0)
     monkeypatch.setattr(joint, "MIN_TIMES", 0.0)

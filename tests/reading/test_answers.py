@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from limelight.reading import to_html, to_svg, to_terminal
+from limelight.reading import captions, to_html, to_json, to_page, to_svg, to_terminal
 from limelight.reading.picture import make_picture
+from reading.parse import Parsed
 from reading.readings import make_reading
 
 TEXT = "cold soup rude waiter"
@@ -89,3 +94,35 @@ def test_the_median_is_the_answer_of_ordered_classes():
     )
     assert (reading.label, reading.confidence) == (2, 0.3)
     assert make_picture(reading).certainty == "30.0%"
+    line = captions.median_line("2", "1", 0.4)
+    assert line.endswith("at “2”. The most probable is “1”, with 40.0%.")
+    assert Parsed(to_html(reading)).all_text.count(line) == 1
+    assert line in " ".join(to_terminal(reading, colour=False, width=40).split())
+    assert line in " ".join(ET.fromstring(to_svg(reading)).itertext()).replace("\n", " ")
+    assert json.loads(to_json(reading))["label_is"] == "median"
+    assert "median" not in to_html(replace(reading, task="classification"))
+    sure = replace(reading, probabilities=np.array([0.1, 0.8, 0.1]))
+    assert make_picture(sure).median == line[: line.index(" The most")]
+
+
+def test_a_class_that_was_asked_for_is_not_the_answer():
+    asked = {"about": 0, "versus": 3, "bias": 0.25, "decided_by": "sum"}
+    reading = make_reading(
+        TEXT, labels=(1, 2, 3), probabilities=(0.4, 0.3, 0.3), task="ordinal", decided=WEIGHTS, **asked
+    )
+    picture = make_picture(reading)
+    assert (picture.answer, picture.certainty, picture.label) == ("2", "30.0%", "1")
+    assert [label for label, _, predicted in picture.classes if predicted] == ["2"]
+    lines = [
+        "Orange words speak for “1” rather than “3”, blue words for “3”.",
+        captions.sum_line(sum(WEIGHTS), 0.25, versus="3", label="1"),
+    ]
+    shown = Parsed(to_page([reading])).all_text
+    assert all(line in shown for line in [*lines, captions.method("sum", "ordinal", "3")])
+    assert "of this class if only these two are possible" in picture.method
+    drawn = " ".join(ET.fromstring(to_svg(reading)).itertext())
+    assert all(line in drawn.replace("\n", " ") for line in lines)
+    found = json.loads(to_json(reading))
+    assert (found["label"], found["about"], found["versus"]) == (2, 1, 3)
+    assert repr(reading).startswith("Reading('" + TEXT[:3])
+    assert "label=2 (0.300)" in repr(reading)

@@ -158,6 +158,63 @@ def test_against_another_class_the_words_add_up_to_the_probability_beside_it(hea
         np.testing.assert_array_equal(model.read(TEXTS[0], against=LABELS[other]).decided, asked.decided)
 
 
+PAIRS = [(k, j) for k in range(len(LABELS)) for j in range(len(LABELS)) if k != j]
+
+
+@pytest.mark.parametrize("task", ["classification", "ordinal"])
+@pytest.mark.parametrize("head", ["linear", "pruned"])
+def test_any_two_answers_the_words_add_up_to_the_difference_of_their_scores(task: str, head: str):
+    model = random_model(head=head, task=task)
+    plain = model.read(TEXTS[0])
+    C, z = added(model, TEXTS[0])
+    for k, j in PAIRS:
+        reading = model.read(TEXTS[0], label=LABELS[k], against=LABELS[j])
+        assert (reading.label, reading.answer) == (plain.label, plain.answer)  # the prediction stays
+        assert (reading.target, reading.versus) == (k, LABELS[j])
+        difference, words = z[k] - z[j], C[:, k] - C[:, j]
+        held = reading.scores.words[:, [reading.scores.classes.index(each) for each in (k, j)]] @ [1, -1]
+        no_words = reading.scores.no_words[k] - reading.scores.no_words[j]
+        assert float(held.sum()) + no_words == pytest.approx(difference, abs=2e-5)
+        np.testing.assert_allclose(held, words, atol=2e-5)
+        # as shares of the probability of k beside j alone, which is a function of that difference
+        before, after = (reference.sigmoid(each) for each in (difference - words.sum(), difference))
+        np.testing.assert_allclose(reading.decided, words / words.sum() * (after - before), atol=1e-4)
+        assert reading.decided.sum() + reading.bias == pytest.approx(after, abs=1e-5)
+        assert reading.row_weights.sum() == pytest.approx(reading.decided.sum(), abs=1e-5)
+        for again in (
+            plain.against(LABELS[j], label=LABELS[k]),
+            model.read(TEXTS[0], label=LABELS[k]).against(LABELS[j]),
+            *model.read_many(TEXTS[:1], label=LABELS[k], against=LABELS[j]),
+        ):
+            np.testing.assert_allclose(again.decided, reading.decided, atol=1e-6)
+            assert (again.target, again.versus) == (k, LABELS[j])
+
+
+@pytest.mark.parametrize("task", ["classification", "ordinal"])
+def test_any_answer_the_words_add_up_to_its_probability(task: str):
+    model = random_model(head="linear", task=task)
+    C, z = added(model, TEXTS[0])
+    for k, label in enumerate(LABELS):
+        reading = model.read(TEXTS[0], label=label)
+        expected = shares(C, z, lambda z, k=k: reference.softmax(z)[k])
+        np.testing.assert_allclose(reading.decided, expected, atol=1e-5)
+        assert reading.decided.sum() + reading.bias == pytest.approx(reference.softmax(z)[k], abs=1e-5)
+        assert (reading.target, reading.asked) == (k, "classification")
+
+
+def test_any_two_answers_of_a_pair_lose_probability_beside_each_other():
+    model, texts = random_model("concat"), ("w1 w2 w3", "w4 w5")
+    H = [states(model, text) for text in texts]
+    M = [matrix(model, each, each) for each in H]
+    without = matrix_of_others(model, H[1], 0)
+    z, lost = (logits(model, features(model, M[0], second)) for second in (M[1], without))
+    for k, j in PAIRS:
+        reading = model.read(*texts, label=LABELS[k], against=LABELS[j])
+        expected = reference.sigmoid(z[k] - z[j]) - reference.sigmoid(lost[k] - lost[j])
+        assert reading.second.decided[0] == pytest.approx(expected, abs=1e-5)
+        assert reading.label == model.predict(*([text] for text in texts))[0]
+
+
 def test_against_another_class_a_pair_loses_probability_beside_it():
     model = random_model("concat")
     reading = model.read("w1 w2 w3", "w4 w5")
@@ -187,8 +244,11 @@ def test_against_the_predicted_class_there_is_nothing_to_ask():
     with refuses("label-unknown"):
         reading.against("no such class")
     np.testing.assert_array_equal(model.read("w1 w2", against=reading.label).decided, reading.decided)
-    with refuses("model-task"):
-        random_model(task="regression").read("w1", against="x")
+    with refuses("option-value"):
+        model.read("w1 w2", label=LABELS[1], against=LABELS[1])
+    for asked in ("against", "label"):
+        with refuses("model-task"):
+            random_model(task="regression").read("w1", **{asked: "x"})
 
 
 def test_a_reading_of_many_classes_holds_the_most_probable_and_the_one_asked_for(monkeypatch):

@@ -90,6 +90,15 @@ def test_against_another_class_it_is_the_probability_between_both():
     assert reading.aspect_sum.answer == pytest.approx(reading.bias + reading.decided.sum())
 
 
+@pytest.mark.parametrize("against", [{}, {"against": 5}])
+def test_who_asks_about_a_class_gets_its_probability_by_aspect(against):
+    reading = model_of().read("w0 w1", label=1, **against)
+    found = reading.aspect_sum
+    assert found.unit == "probability"
+    total = found.bias + sum(each.effect for each in found.aspects) + found.rest
+    assert total == pytest.approx(reading.bias + reading.decided.sum())
+
+
 # ---------------------------------------------------------------- folders
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from browsers import needs_chromium
 from limelight.explain import joint
 from limelight.explain.calibration import measure_calibration
 from limelight.reading import captions
+from limelight.reading.picture import make_picture
 from limelight.runtime.metrics import measure
 from limelight.runtime.model import Model
 from limelight.serve import create_app
@@ -119,7 +121,7 @@ def test_labels_of_two_models_are_joined_by_task() -> None:
         data_of("ordinal", model_of("multi-label"))
 
 
-def test_one_of_several_labels_is_asked_about() -> None:
+def test_a_label_and_any_two_are_asked_about() -> None:
     model, text = model_of("multi-label"), "w1 w2 w3"
     client = TestClient(create_app({"m": model, "n": model_of("ordinal")}))
     for k, label in enumerate(LABELS["multi-label"]):
@@ -130,7 +132,16 @@ def test_one_of_several_labels_is_asked_about() -> None:
         np.testing.assert_allclose(answer["decided"], reading.decided, atol=1e-6)
         assert answer["label"] == list(model.predict([text])[0])
     assert client.post("/explain", json={"inputs": text, "label": ["soup"]}).status_code == 422
-    for wrong in ({"label": "wine"}, {"against": "soup"}, {"model": "n", "label": "1"}):
+    ordered = model_of("ordinal")
+    for k, j in ((0, 2), (2, 1), (1, 0)):
+        reading = ordered.read(text, label=ordered.labels[k], against=ordered.labels[j])
+        asked = {"label": str(ordered.labels[k]), "against": ordered.labels[j], "joint": True}
+        answer = client.post("/explain", json={"model": "n", "inputs": text, **asked}).json()
+        np.testing.assert_allclose(answer["decided"], reading.decided, atol=1e-6)
+        assert (answer["label"], answer["label_is"]) == (ordered.predict([text])[0], "median")
+        assert (answer["about"], answer["versus"]) == (ordered.labels[k], ordered.labels[j])
+    same = {"model": "n", "label": "1", "against": "1"}
+    for wrong in ({"label": "wine"}, {"against": "soup"}, same):
         assert client.post("/explain", json={"inputs": text, **wrong}).status_code == 424
 
 
@@ -141,14 +152,18 @@ def test_one_of_several_labels_is_asked_about() -> None:
 @each_task
 @pytest.mark.parametrize("pair", [None, "concat"])
 def test_a_model_in_the_page_answers_as_in_python(tmp_path: Path, task: str, pair: str | None) -> None:
-    model, both = model_of(task, pair), [("w1 w2 w3", "w4 w9"), ("w5", "w6 w7 w8"), ("w9 w2", "w1")]
-    clicked = [None, None, 1 if len(model.labels) > 1 else None]
-    given = {"files": pack(tmp_path, [model], "float32"), "texts": both, "off": [], "against": clicked}
-    asked = "label" if task == "multi-label" else "against"
-    for texts, k, answer in zip(both, clicked, run_node(tmp_path, READ, given)[0], strict=True):
-        how = {} if k is None else {asked: model.labels[k]}
+    model = model_of(task, pair)
+    asked: list[dict[str, int]] = [{}]
+    if task != "regression":
+        asked += [{"label": k} for k in range(3)]
+    if task == "ordinal":
+        asked += [{"against": 1}, *({"label": k, "against": j} for k in range(3) for j in range(3) if j != k)]
+    both = [(f"w{k} w2 w3", f"w4 w{k + 1}") for k, _ in enumerate(asked)]
+    given = {"files": pack(tmp_path, [model], "float32"), "texts": both, "off": [], "asked": asked}
+    for texts, some, answer in zip(both, asked, run_node(tmp_path, READ, given)[0], strict=True):
+        how = {name: model.labels[k] for name, k in some.items()}
         reading = model.read(*texts[: 1 + model.pair], **how)
-        assert answer["predicted"] == reading.target
+        assert (answer["predicted"], answer["target"]) == (reading.predicted, reading.target)
         assert (answer["against"] is None) == (reading.sides[0].versus is None)
         np.testing.assert_allclose(answer["probabilities"], reading.probabilities, rtol=1e-4, atol=1e-5)
         for side, theirs in zip(reading.sides, answer["sides"], strict=True):
@@ -173,11 +188,11 @@ def test_words_are_read_together_as_in_python(tmp_path: Path, monkeypatch, task:
 
 
 SAY = """
-import { coloursLine, jointLine, sumLine } from "./sentences.js"
+import { coloursLine, jointLine, medianLine, sumLine } from "./sentences.js"
 import { taskOf } from "./tasks.js"
 
 const answer = cases => cases.map(({ about, now }) => ({
-  lines: [coloursLine(now, about), sumLine(now, about), jointLine(now, about)],
+  lines: [coloursLine(now, about), sumLine(now, about), jointLine(now, about), medianLine(now, about)],
   told: taskOf(about).tell(now, about),
 }))
 """
@@ -189,30 +204,37 @@ def test_the_page_says_what_the_pictures_say(tmp_path: Path) -> None:
     falls = {"first": "not", "second": "good", "between": " ", "falls": list(pair[2:])}
     side = {"decided": [0.5, -1.75], "bias": 0.5, "joint": [falls]}
     cases, told = [], []
-    for task, P, against in [
-        ("ordinal", [0.3, 0.3, 0.4], None),
-        ("ordinal", [0.3, 0.3, 0.4], 2),
-        ("multi-label", [0.45, 0.3, 0.1], None),
-        ("multi-label", [0.1, 0.1, 0.1], None),
-        ("regression", [-12.3456], None),
+    for task, P, label, against in [
+        ("ordinal", [0.3, 0.3, 0.4], None, None),
+        ("ordinal", [0.3, 0.3, 0.4], None, 2),
+        ("ordinal", [0.1, 0.8, 0.1], 0, None),
+        ("ordinal", [0.3, 0.3, 0.4], 0, 2),
+        ("multi-label", [0.45, 0.3, 0.1], None, None),
+        ("multi-label", [0.1, 0.1, 0.1], None, None),
+        ("regression", [-12.3456], None, None),
     ]:
         labels = list(map(str, LABELS[task]))
         about = {"task": task, "labels": labels, "values": [1, 2, 5], "thresholds": [0.4, 0.5, 0.6]}
-        now = {"probabilities": P, "predicted": 0, "against": against, "sides": [side]}
-        cases.append({"about": about, "now": now})
+        predicted = 1 if task == "ordinal" else 0
+        target = predicted if label is None else label
+        now = {"predicted": predicted, "target": target, "label": label, "against": against, "sides": [side]}
+        cases.append({"about": about, "now": {"probabilities": P, **now}})
         versus = "" if against is None else labels[against]
+        asked, named = ("classification", labels[target]) if label is not None else (task, "")
+        most = labels[int(np.argmax(P))]
         told.append(
             [
-                captions.colours_line(labels[0], task=task, versus=versus),
-                captions.sum_line(-1.25, 0.5, task, versus),
-                captions.joint_line([("not", "good", pair)], task, versus),
+                captions.colours_line(labels[target], task=asked, versus=versus),
+                captions.sum_line(-1.25, 0.5, asked, versus, named),
+                captions.joint_line([("not", "good", pair)], asked, versus),
+                captions.median_line("2", most, max(P)) if task == "ordinal" else "",
             ]
         )
     found = run_node(tmp_path, SAY, cases)
     assert [each["lines"] for each in found] == told
     assert [each["told"] for each in found] == [
-        ["2", "30.0% · mean 2.90"], ["2", "30.0% · mean 2.90"], ["cold", ""], ["no label", ""],
-        ["−12.35", ""],
+        ["2", "30.0% · mean 2.90"], ["2", "30.0% · mean 2.90"], ["2", "80.0% · mean 2.20"],
+        ["2", "30.0% · mean 2.90"], ["cold", ""], ["no label", ""], ["−12.35", ""],
     ]  # fmt: skip
 
 
@@ -419,6 +441,27 @@ def test_a_person_sees_ordered_labels(tmp_path: Path, saved: bool) -> None:
             "() => document.querySelector('[data-part=sum]').textContent.includes('alone')"
         )
         np.testing.assert_allclose(shown_weights(page), model.read(text, against=other).decided, atol=0.006)
+        picture = make_picture(reading)
+        assert page.locator(".median").inner_text() == picture.median
+        first, second = (label for label in model.labels if label != reading.label)  # any pair of answers
+        page.get_by_label("Explain").select_option(label=str(first))
+        page.get_by_label("rather than").select_option(label=str(second))
+        asked = make_picture(model.read(text, label=first, against=second))
+        page.wait_for_function(
+            "line => document.querySelector('[data-part=colours]').textContent === line",
+            arg=asked.colours(asked.label),
+        )
+        assert page.locator("[data-part=sum]").inner_text() == asked.first.sum_line
+        np.testing.assert_allclose(shown_weights(page), asked.first.weights[0], atol=0.006)
+        assert page.locator(".label strong").inner_text() == str(reading.label)  # still the answer
+        assert f"about={first}&against={second}" in page.url
+        with page.expect_download() as saved_picture:
+            page.locator("[data-part=svg]").click()
+        drawn = " ".join(ET.fromstring(Path(saved_picture.value.path()).read_text("utf-8")).itertext())
+        assert all(word in drawn for word in picture.median.split())
+        page.reload()
+        page.get_by_label("Explain").locator("option:checked", has_text=str(first)).wait_for(state="attached")
+        assert page.locator("[data-part=sum]").inner_text() == asked.first.sum_line
 
 
 @needs_chromium
@@ -442,7 +485,7 @@ def test_a_person_sees_several_labels(tmp_path: Path, saved: bool) -> None:
                 arg=f"“{label}”",
             )
             np.testing.assert_allclose(shown_weights(page), model.read(text, label=label).decided, atol=0.006)
-        assert "against=tea" in page.url
+        assert "about=tea" in page.url
         assert tabs(page) == ["Labels", "Calibration", "Map"]
         page.get_by_label("Predicted", exact=True).select_option(label="soup")
         wait_for_count(page, int(given[:, 1].sum()))

@@ -34,12 +34,12 @@ import zlib from "node:zlib"
 import { LocalModel } from "./local_model.js"
 import { parseModel } from "./model_file.js"
 
-async function answer({ files, texts, off, plain, against = texts.map(() => null) }) {
+async function answer({ files, texts, off, plain, asked = [] }) {
   if (plain) delete globalThis.WebAssembly
   const found = []
   for (const [file, pair] of files) {
     const model = new LocalModel(parseModel(new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))))
-    const read = (both, k) => model.read(pair ? both : both.slice(0, 1), off, against[k])
+    const read = (both, k) => model.read(pair ? both : both.slice(0, 1), off, asked[k])
     found.push(await Promise.all(texts.map(read)))
   }
   return found
@@ -111,7 +111,8 @@ def test_every_architecture_reads_as_in_python(
 def test_a_class_is_asked_against_as_in_python(tmp_path: Path) -> None:
     ways = [({"head": "linear"}, None), ({"head": "pruned"}, None), ({"head": "pruned"}, "concat")]
     models, texts = [model_of(*way) for way in ways], ("w1 w2 w3", "w4 w9")
-    given = {"texts": [texts] * len(LABELS), "off": [], "against": list(range(len(LABELS)))}
+    asked = [{"against": k} for k in range(len(LABELS))]
+    given = {"texts": [texts] * len(LABELS), "off": [], "asked": asked}
     given["files"] = pack(tmp_path, models, "float32")
     for model, answers in zip(models, run_node(tmp_path, READ, given), strict=True):
         for k, (label, answer) in enumerate(zip(LABELS, answers, strict=True)):
@@ -132,7 +133,7 @@ import { jointLine, rowsSummary } from "./sentences.js"
 async function answer({ sides, rowNames, totals, task }) {
   const joined = sides.map(joinContractions)
   const summary = rowsSummary({ rowNames }, { sides: joined }, totals)
-  return { joined, summary, joint: jointLine({ sides, against: null }, { task }) }
+  return { joined, summary, joint: jointLine({ sides, label: null, against: null }, { task }) }
 }
 """
 
@@ -388,10 +389,10 @@ def test_odd_texts_have_the_same_words_as_in_python(
 
 
 JOINT = READ.replace(
-    "model.read(pair ? both : both.slice(0, 1), off, against[k])",
+    "model.read(pair ? both : both.slice(0, 1), off, asked[k])",
     """(async () => {
       const texts = pair ? both : both.slice(0, 1)
-      return model.joint(texts, await model.read(texts, [], against[k]))
+      return model.joint(texts, await model.read(texts, [], asked[k]))
     })()""",
 )
 
@@ -411,7 +412,7 @@ def test_words_are_read_together_as_in_python(tmp_path: Path, monkeypatch, again
         ("w5 " * 70, "w1 w2"),
     ]
     files = pack(tmp_path, models, "float32")
-    given = {"files": files, "texts": texts, "off": [], "plain": False, "against": [against] * len(texts)}
+    given = {"files": files, "texts": texts, "off": [], "asked": [{"against": against}] * len(texts)}
     total = 0
     for model, answers in zip(models, run_node(tmp_path, JOINT, given), strict=True):
         label = None if against is None else model.labels[against]

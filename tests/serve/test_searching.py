@@ -89,7 +89,6 @@ def test_a_search_can_be_approximate(client, monkeypatch):
         ({"query": "soup", "by": 1}, 422, "field-invalid"),
         ({"query": "soup", "top_k": 3}, 422, "field-unknown"),
         ({"query": "soup", "where": {"stars": json.loads("[" * 900 + "]" * 900)}}, 400, "body-invalid"),
-        ({"query": "soup", "where": {"stars": [">=", 10**4000]}}, 422, "option-value"),
         ({"query": "soup", "approximate": "yes"}, 422, "field-invalid"),
         ({"query": "soup", "where": 1}, 422, "field-invalid"),
         ({"query": "soup", "where": {"stars": ["~", 1]}}, 422, "option-value"),

@@ -30,6 +30,7 @@ With --data, many texts make one page. A reader, which has no labels, shows what
 
   limelight explain model "The soup was cold but the waiter was lovely."
   limelight explain model "The soup was cold." --against good       why not "good"?
+  limelight explain model "The soup was cold." --label 2 --against 4    why 2, and not 4?
   limelight explain model "The soup was cold." --by leave-one-out
   limelight explain model "The soup was cold." --out soup.html      also .svg, .png, .json, .txt
   limelight explain model --data new.csv --rows 3,7-9 --out rows.html"""
@@ -46,7 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what decided: how much of the probability rests on each word (the default), integrated "
         "gradients (need PyTorch), or how far it falls without the word (reads the text once for each)",
     )
-    add_flag(parser, "--against", "LABEL", "what speaks for the prediction rather than this class")
+    about = "explain this class instead of the predicted one; with --data, it is the label column"
+    add_flag(parser, "--label", "LABEL", about)
+    add_flag(parser, "--against", "LABEL", "what speaks for that class rather than this one")
     add_flag(parser, "--all-rows", "", "show what each row read, too; on a page it opens with a click")
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
     add_shared(parser, "--overwrite")
@@ -54,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("many texts")
     add_flag(group, "--data", "FILE", "table of texts (-: lines of standard input, pairs separated by a tab)")
     add_flag(group, "--rows", "N,N-N", "rows by the numbers that a spreadsheet shows; of jsonl, lines")
-    add_shared(group, *COLUMNS)
+    add_shared(group, *(name for name in COLUMNS if name != "--label"))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -95,11 +98,13 @@ def _read(model: Model | Reader, text: str, text2: str | None, args: argparse.Na
     from ..explain import explain_by
     from ..runtime.model import Model
 
+    label = args.label if args.data is None else None  # with a table, it is a column
     if isinstance(model, Model):
-        return explain_by(model, model.read(text, text2, against=args.against), args.by)
+        return explain_by(model, model.read(text, text2, label=label, against=args.against), args.by)
     if text2 is not None:
         raise wrong_model("a reader reads one text; 'limelight similar' compares two")
-    for flag, given in (("--by", args.by != "effect"), ("--against", args.against is not None)):
+    asked = {"--by": args.by != "effect", "--label": label is not None, "--against": args.against is not None}
+    for flag, given in asked.items():
         if given:
             raise wrong_model(f"{flag} explains a prediction, and a reader makes none; leave it out")
     return model.read(text)

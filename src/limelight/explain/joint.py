@@ -56,8 +56,7 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
     for side, text, some, keys, fall in zip(reading.sides, texts, pairs, sets, falls, strict=True):
         by_words = dict(zip(keys, fall.tolist(), strict=True))
         found = [_joint(text, len(side.offsets), pair, by_words) for pair in some]
-        least = _least(side.task, side.labels) if side.versus is None else MIN_JOINT
-        sides.append(replace(side, joint=_strongest(found, least)))
+        sides.append(replace(side, joint=_strongest(found, _least(side.asked, side.labels))))
     return PairReading(*sides) if len(sides) == 2 else sides[0]
 
 
@@ -113,7 +112,7 @@ def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     side, k = reading.sides[0], reading.target
     if side.versus is not None:
         return np.asarray(P[:, k] / np.maximum(P[:, k] + P[:, side.labels.index(side.versus)], 1e-30))
-    return np.asarray(P @ np.array(class_values(side.labels)) if side.task == "ordinal" else P[:, k])
+    return np.asarray(P @ np.array(class_values(side.labels)) if side.asked == "ordinal" else P[:, k])
 
 
 def _least(task: str, labels: Sequence[Label]) -> float:

@@ -76,9 +76,12 @@ class ReadTexts:
         return predictions
 
     def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
-        """(variants,) for each text: how much lower the predicted class's probability is."""
+        """(variants,) for each text: how much lower the probability of the class that is explained is."""
         found = zip(self.readings, self.predict(masks, name), strict=True)
-        return [np.asarray(each.confidence - P[:, each.target].astype(float)) for each, P in found]
+        return [
+            np.asarray(float(each.sides[0].probabilities[each.target]) - P[:, each.target].astype(float))
+            for each, P in found
+        ]
 
 
 def count_words(reading: AnyReading) -> int:

@@ -19,6 +19,7 @@ class Answers:
     is_number = False  # the answer is a number: no classes, no probabilities
     has_several = False  # a text may have any number of labels
     in_repr = "label"  # what an answer is called
+    rule = "most probable"  # how it follows from the outputs, in a word or two
 
     @property
     def is_class(self) -> bool:
@@ -41,6 +42,8 @@ class Answers:
 class _OrderedClass(Answers):
     """The median class: the first at which the sum of the probabilities reaches a half."""
 
+    rule = "median"
+
     def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
         # the last sum is 1, whatever the rounding
         return np.asarray((outputs.cumsum(axis=1)[:, :-1] < 0.5).sum(axis=1))
@@ -51,6 +54,7 @@ class _SeveralLabels(Answers):
 
     has_several = True
     in_repr = "labels"
+    rule = "above thresholds"
 
     def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
         return np.asarray(outputs >= (0.5 if thresholds is None else thresholds))
@@ -70,6 +74,7 @@ class _Number(Answers):
 
     is_number = True
     in_repr = "value"
+    rule = "number"
 
     def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
         return np.asarray(outputs[:, 0])

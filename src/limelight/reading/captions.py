@@ -47,20 +47,34 @@ def method(decided_by: str, task: str = "classification", versus: str = "") -> s
     return sentence
 
 
-def sum_line(words: float, bias: float, task: str = "classification", versus: str = "") -> str:
-    """What the words add up to.
+def median_line(answer: str, most: str, share: float) -> str:
+    """How the answer was chosen among ordered classes, of which `most` is the most probable one.
+
+    >>> median_line("3", "2", 0.407)
+    'The answer is the median: added up in order, the probabilities reach 50% at “3”. The most probable is...'
+    """
+    line = f"The answer is the median: added up in order, the probabilities reach 50% at “{answer}”."
+    return line if answer == most else f"{line} The most probable is “{most}”, with {100 * share:.1f}%."
+
+
+def sum_line(
+    words: float, bias: float, task: str = "classification", versus: str = "", label: str = ""
+) -> str:
+    """What the words add up to; `label` is a class that it was asked for, rather than the predicted one.
 
     >>> sum_line(0.59, 0.22)
     'Without a word the probability would be 22%; the words bring it to 81%.'
     >>> sum_line(-1.2, 3.4, "ordinal")
     'Without a word the mean would be 3.40; the words bring it to 2.20.'
+    >>> sum_line(0.1, 0.2, "ordinal", versus="4", label="2")
+    'Without a word the probability of “2” beside “4” alone would be 20%; the words bring it to 30%.'
     """
     if _is_amount(task) and not versus:
         before, after = (f"{x:.2f}".replace("-", "−") for x in (bias, bias + words))
         return f"Without a word the {_amount(task)} would be {before}; the words bring it to {after}."
     before, after = (f"{100 * min(max(x, 0), 1):.0f}%" for x in (bias, bias + words))
-    of_two = f" beside “{versus}” alone" if versus else ""
-    return f"Without a word the probability{of_two} would be {before}; the words bring it to {after}."
+    of = (f" of “{label}”" if label else "") + (f" beside “{versus}” alone" if versus else "")
+    return f"Without a word the probability{of} would be {before}; the words bring it to {after}."
 
 
 def joint_line(

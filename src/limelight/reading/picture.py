@@ -61,7 +61,7 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """The class that `decided` is about: the predicted one."""
+        """The class that `decided` is about: the predicted one, or the one that was asked for."""
         return self.labels[self.target]
 
     @property
@@ -74,7 +74,17 @@ class Picture:
     @property
     def certainty(self) -> str:
         """The probability of the prediction, where it is one class."""
-        return f"{100 * self.probabilities[self.target]:.1f}%" if answers_of(self.task).is_class else ""
+        if not answers_of(self.task).is_class:
+            return ""
+        return f"{100 * self.probabilities[self.answers[0]]:.1f}%"
+
+    @property
+    def median(self) -> str:
+        """That the answer is the median, where it is: it may be less probable than another class."""
+        if answers_of(self.task).rule != "median":
+            return ""
+        share, most = max(zip(self.probabilities, self.labels, strict=True), key=lambda each: each[0])
+        return captions.median_line(self.answer, most, share)
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
@@ -187,8 +197,8 @@ def make_picture(reading: Drawable) -> Picture:
             (labels[k], heat) for (k, w), bias in zip(further.items(), biases, strict=True)
             if (heat := _decided(texts, sides, w, bias))
         ),
-        asked=_asked(side), versus=_versus(side),
-        method=captions.method(side.decided_by, _asked(side), _versus(side)),
+        asked=side.asked, versus=_versus(side),
+        method=captions.method(side.decided_by, side.asked, _versus(side)),
         joint=_joint(sides), aspects=aspect_maps(side, texts[0]) if len(sides) == 1 else None,
         groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides), trust=printable(side.trust),
     )  # fmt: skip
@@ -230,7 +240,7 @@ def _answers(side: Reading) -> tuple[int, ...]:
     """The numbers of the predicted classes."""
     answers = answers_of(side.task)
     if not answers.has_several:
-        return (side.target,) if side.labels else ()
+        return (side.predicted,) if side.labels else ()
     return tuple(np.flatnonzero(answers.decide(side.probabilities[None], side.thresholds)[0]).tolist())
 
 
@@ -260,10 +270,10 @@ def _decided(
     heat = _signed_map(DECIDED, texts, given)
     if bias is None:
         return heat
-    words = sum(float(each.sum()) for each in given)
-    return replace(
-        heat, bias=bias, sum_line=captions.sum_line(words, bias, _asked(sides[0]), _versus(sides[0]))
-    )
+    words, side = sum(float(each.sum()) for each in given), sides[0]
+    label = "" if side.target == side.predicted else printable(str(side.labels[side.target]))
+    line = captions.sum_line(words, bias, side.asked, _versus(side), label)
+    return replace(heat, bias=bias, sum_line=line)
 
 
 def _joint(sides: Sides) -> str:
@@ -275,14 +285,7 @@ def _joint(sides: Sides) -> str:
                 for start, end in (each.first, each.second)
             )
             found.append((first, second, each))
-    return captions.joint_line(found, _asked(sides[0]), _versus(sides[0]))
-
-
-def _asked(side: Reading) -> str:
-    """The task whose answer the weights are about: of ordered classes, other ways than the usual one explain
-    the predicted class rather than the mean."""
-    other = side.decided_by in ("leave-one-out", "gradients")
-    return "classification" if side.task == "ordinal" and other else side.task
+    return captions.joint_line(found, sides[0].asked, _versus(sides[0]))
 
 
 def _versus(side: Reading) -> str:

@@ -103,20 +103,20 @@ class Number(Question):
         return np.broadcast_to(np.eye(Z.shape[-1])[0], Z.shape)
 
 
-def question(task: str, k: int, labels: Sequence[Label], other: int | None = None) -> Question:
-    """What a picture of a task explains: class k, or class k rather than the `other`.
+def question(task: str, k: int, labels: Sequence[Label], asked: bool = False) -> Question:
+    """What a picture of a task explains: the predicted class k, of ordered ones their mean; or k, if `asked`.
 
     >>> question("ordinal", 1, ["bad", "fair", "good"])
     Mean(values=(0.0, 1.0, 2.0))
+    >>> question("ordinal", 1, ["bad", "fair", "good"], asked=True)
+    Probability(k=1)
     """
-    if other is not None:
-        return Between(k, other)
     match task:
         case "regression":
             return Number()
         case "multi-label":
             return Between(k)
-        case "ordinal":
+        case "ordinal" if not asked:
             return Mean(class_values(labels))
     return Probability(k)
 

@@ -77,20 +77,27 @@ class _Predicted(Shown):
 
     @property
     def label(self) -> Label:
-        """The most probable class; of several labels the surest, which `decided` is about."""
-        return self.sides[0].labels[self.target]
+        """The predicted class; of several labels the surest, or the one that was asked for."""
+        return self.sides[0].labels[self.predicted]
 
     @property
     def confidence(self) -> float:
         """The probability of `label`."""
-        return float(self.sides[0].probabilities[self.target])
+        return float(self.sides[0].probabilities[self.predicted])
+
+    @property
+    def predicted(self) -> int:
+        """The number of `label`."""
+        side, answers = self.sides[0], self._answers()
+        if side.about is not None and answers.has_several:
+            return side.about
+        return answers.explained(side.probabilities, side.thresholds)[0]
 
     @property
     def target(self) -> int:
-        """The number of the class that `decided` is about."""
-        if self.sides[0].about is not None:
-            return self.sides[0].about
-        return self._answers().explained(self.sides[0].probabilities, self.sides[0].thresholds)[0]
+        """The number of the class that `decided` is about: the predicted one, or the one asked for."""
+        about = self.sides[0].about
+        return self.predicted if about is None else about
 
     @property
     def answer(self) -> Any:
@@ -98,32 +105,37 @@ class _Predicted(Shown):
         answers, side = self._answers(), self.sides[0]
         return answers.name(answers.decide(side.probabilities[None], side.thresholds), side.labels)[0]
 
-    def against(self, label: Any) -> Any:
-        """The same reading with what speaks for the predicted class rather than for this one.
+    def against(self, other: Any, label: Any = None) -> Any:
+        """The same reading with what speaks for the predicted class, or for `label`, rather than the `other`.
 
-        The weights then add up, with the bias, to the probability that the predicted class has if only these
-        two are possible. A reading from `model.read` can be asked against the most probable classes, up to
-        eight; for another one, and in `read_many`, give the class when reading: `against=label`.
+        A word adds to the scores of both classes; its weight is its part in their difference, as a
+        probability: the weights add up, with the bias, to that of the first class if only these two are
+        possible. A reading from `model.read` can be asked for the most probable classes, up to eight; for
+        others, and in `read_many`, give them when reading: `label=2, against=4`.
 
         >>> reading = model.read("Nice room, rude staff")  # doctest: +SKIP
         >>> reading.label, reading.against(5).top_words(2)  # doctest: +SKIP
         (3, [('rude', 0.31), ('Nice', -0.12)])
+        >>> reading.against(4, label=2).top_words(1)  # why 2, and not 4?  # doctest: +SKIP
+        [('rude', 0.42)]
         """
         if not self._answers().is_class:
             raise LimelightError("only a class can be asked for rather than another", code="model-task")
-        return self.against_class(find_class(self.sides[0].labels, label))
+        labels = self.sides[0].labels
+        return self.against_class(
+            find_class(labels, other), None if label is None else find_class(labels, label)
+        )
 
-    def against_class(self, other: int) -> Any:
-        """The same, with the number of the class."""
-        side, k = self.sides[0], self.target
-        label = side.labels[other]
+    def against_class(self, other: int, about: int | None = None) -> Any:
+        """The same, with the numbers of the classes."""
+        side, k = self.sides[0], self.target if about is None else about
         if other == k:
-            message = f"{label!r} is the predicted class; ask against another one"
-            raise LimelightError(message, code="option-value")
+            raise same_class(side.labels[k])
         if side.scores is None or not {k, other} <= set(side.scores.classes):
-            message = f"this reading does not hold {label!r}; read the text again with against={label!r}"
+            asked = f"label={side.labels[k]!r}, against={side.labels[other]!r}"
+            message = f"this reading does not hold both classes; read the text again with {asked}"
             raise LimelightError(message, code="class-not-held")
-        sides = [each._against(k, other) for each in self.sides]
+        sides = [each._against(k, other, about) for each in self.sides]
         return PairReading(*sides) if len(sides) == 2 else sides[0]
 
     def _answers(self) -> Answers:
@@ -188,7 +200,7 @@ class Reading(_Predicted):
     in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
     rated: Mapping[str, RatedWords] = field(default_factory=dict)  # by aspect: what ratings have taught
-    about: int | None = None  # of several labels, the one that `decided` was asked for
+    about: int | None = None  # the class that `decided` was asked for, rather than the predicted one
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -248,13 +260,23 @@ class Reading(_Predicted):
             raise LimelightError(none, code="no-prediction")
         return self.decided
 
-    def _against(self, k: int, other: int) -> Reading:
+    def _against(self, k: int, other: int, about: int | None) -> Reading:
         assert self.scores is not None
         words, rows, bias = self.scores.between(k, other)
         return replace(
             self, decided=words, row_weights=rows, bias=bias, versus=self.labels[other], decided_further=(),
-            bias_further=(), joint=(),
+            bias_further=(), joint=(), in_mean=None, about=self.about if about is None else about,
         )  # fmt: skip
+
+    @property
+    def asked(self) -> str:
+        """The task whose answer `decided` is about: of ordered classes, their mean or one that was asked for.
+
+        Other ways than the usual one explain a class.
+        """
+        is_mean = self.about is None and self.versus is None
+        is_mean = is_mean and self.decided_by not in ("leave-one-out", "gradients")
+        return "classification" if self.task == "ordinal" and not is_mean else self.task
 
     @property
     def supporting(self) -> np.ndarray | None:
@@ -295,10 +317,8 @@ class Reading(_Predicted):
         if self._answers().has_several:
             raise LimelightError("aspects are for one answer, not for several labels", code="model-task")
         weights, bias = self.decided, self.bias
-        unit = {"ordinal": "mean", "regression": "number"}.get(self.task, "probability")
-        if self.versus is not None:
-            unit = "probability"
-        elif self.in_mean is not None:
+        unit = {"ordinal": "mean", "regression": "number"}.get(self.asked, "probability")
+        if self.in_mean is not None:
             unit, (weights, bias) = "mean", self.in_mean
         values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
         how = unit, values, self.rated
@@ -309,6 +329,7 @@ class Reading(_Predicted):
         return {
             "text": self.text,
             "label": self.answer if self.labels else None,
+            "label_is": answers_of(self.task).rule if self.labels else None,
             "probabilities": dict(zip(map(str, self.labels), map(float, self.probabilities), strict=True)),
             "words": list(self.words),
             "offsets": self.offsets.tolist(),
@@ -316,6 +337,7 @@ class Reading(_Predicted):
             "decided": _as_list(self.decided),
             "decided_by": self.decided_by,
             "bias": self.bias,
+            "about": None if self.about is None else self.labels[self.about],
             "versus": self.versus,
             "joint": [each._asdict() for each in self.joint],
             "row_names": list(self.row_names),
@@ -378,6 +400,11 @@ def find_class(labels: Sequence[Label], label: Any) -> int:
         return written.index(str(label))
     what = f"{shorten(repr(label))} is not a class of this model"
     raise LimelightError(f"{what}; its classes are {join_names(written)}", code="label-unknown")
+
+
+def same_class(label: Label) -> LimelightError:
+    """That a class cannot be asked for rather than itself."""
+    return LimelightError(f"{label!r} is the class asked for; ask against another", code="option-value")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:

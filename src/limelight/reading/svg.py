@@ -102,6 +102,9 @@ class _Sheet:
         if more:
             self.y += 18
             self.text(_MARGIN, f"and {more} more classes", "note")
+        if self.picture.median:
+            self.y += 4
+            self.note(self.picture.median)
         self.y += 34
 
     def title(self, label: str, beside: str, kind: str) -> None:
@@ -257,8 +260,9 @@ class _Sheet:
         width, height = self.width, self.y + _MARGIN
         label = "Similarity of two texts" if self.picture.links else "What the model reads"
         if self.picture.labels:
-            one = f", {self.picture.probabilities[self.picture.target]:.3f}" if self.picture.certainty else ""
-            label = f"{self.picture.answer}{one}"
+            label = self.picture.answer
+            if self.picture.certainty:
+                label += f", {self.picture.probabilities[self.picture.answers[0]]:.3f}"
         first = self.picture.first
         read = f"{first.name}: {', '.join(map(' '.join, self.picture.strongest(first)))}"
         description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")

@@ -55,7 +55,7 @@ def to_terminal(
     picture = make_picture(reading)
     width = max(20, width or min(_MAX_WIDTH, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
-    blocks = [_prediction(picture)] if picture.labels else []
+    blocks = [_prediction(picture, width)] if picture.labels else []
     if links := picture.links:
         blocks.append([f"Similarity {signed(links.similarity)}  ({links.SCALE_NOTE})"])
     label = picture.label if picture.decided else None
@@ -78,13 +78,14 @@ def to_terminal(
 Paint = Callable[[str, int], str]
 
 
-def _prediction(picture: Picture) -> list[str]:
+def _prediction(picture: Picture, width: int) -> list[str]:
     shown, more = picture.shown_classes, len(picture.classes) - len(picture.shown_classes)
     lines = list(filter(None, [f"{picture.answer} {picture.certainty}".rstrip(), picture.true_label]))
     for label, (_, probability, _) in zip(_column([each[0] for each in shown]), shown, strict=True):
         bar = "█" * round(_BAR_WIDTH * probability)
         lines.append(f"{label}  {bar:{_BAR_WIDTH}} {probability:.3f}")
-    return [*lines, f"and {more} more classes"] if more else lines
+    lines += [f"and {more} more classes"] if more else []
+    return [*lines, *textwrap.wrap(picture.median, width)]
 
 
 def _decided(

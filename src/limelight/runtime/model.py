@@ -18,7 +18,7 @@ from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
 from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
-from ..reading.reading import PairReading, Reading, Scores, find_class
+from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
@@ -295,9 +295,12 @@ class Model(Embedder):
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
-        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros. With `against`, what
-        decided is what speaks for the predicted class rather than this one, unless this one is predicted. Of
-        several labels, it is about the surest, or about `label`.
+        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros. What decided is about
+        the predicted class, of ordered ones about their mean, of several labels about the surest; with
+        `label`, about this one. With `against`, it is what speaks for that class rather than this one, unless
+        both are the same: the weights add up, with the bias, to its probability if only the two are possible.
+
+        >>> model.read("Nice room, rude staff", label=2, against=4)  # why 2, not 4?  # doctest: +SKIP
         """
         texts2 = None if text2 is None else [text2]
         how: dict[str, Any] = {"without_rows": without_rows, "against": against, "label": label}
@@ -335,11 +338,11 @@ class Model(Embedder):
         against: Label | None, label: Label | None, scored: int = 0,
     ) -> Iterator[Any]:  # fmt: skip
         self._check_kind(texts2)
-        off, other = self._rows_off(without_rows), self._asked_class(against, label)
+        off, asked = self._rows_off(without_rows), self._asked_classes(label, against)
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0, off, other, scored)
+        return self._read_all(pairs, count_texts(texts) if progress else 0, off, *asked, scored)
 
     def _rows_off(self, rows: Sequence[int]) -> list[int]:
         off, count = list(rows), self.embedding_shape[0]
@@ -347,37 +350,38 @@ class Model(Embedder):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
         return off
 
-    def _asked_class(self, against: Label | None, label: Label | None) -> int | None:
-        """The number of the class to ask against or, of several labels, of the one to ask about."""
+    def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
+        """The numbers of the class to ask about and of the one to ask against."""
         answers = answers_of(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise LimelightError(message, code="model-task")
-        if label is not None and not answers.has_several:
-            message = f"only one of several labels can be asked about; this model's task is {self.task}"
-            raise LimelightError(message, code="model-task")
-        asked = label if against is None else against
-        return None if asked is None else find_class(self.labels, asked)
+        if label is not None and answers.is_number:
+            raise LimelightError("a number has no labels to ask about", code="model-task")
+        about, other = (None if each is None else find_class(self.labels, each) for each in (label, against))
+        if about is not None and about == other:
+            raise same_class(self.labels[about])
+        return about, other
 
     def _read_all(
-        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], other: int | None,
-        scored: int,
+        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], about: int | None,
+        other: int | None, scored: int,
     ) -> Iterator[Any]:  # fmt: skip
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
             for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some, off, other, scored):
+                for found in self._read(some, off, about, other, scored):
                     reading = PairReading(*found) if self.pair else found[0]
                     yield reading if other in (None, reading.target) else reading.against_class(other)
                 if bar is not None:
                     bar.update(len(some))
 
     def _read(
-        self, texts: list[tuple[str, ...]], off: list[int], other: int | None, most: int
+        self, texts: list[tuple[str, ...]], off: list[int], about: int | None, other: int | None, most: int
     ) -> Iterator[tuple[Reading, ...]]:
         """The readings of some texts or pairs, one for each side, without the rows in `off`.
 
-        Each can be asked against the class `other`, or else against its `most` probable ones; of several
-        labels, what decided is about `other`.
+        What decided is about the class `about`, or else the predicted one. Each can be asked against the
+        class `other`, or else against its `most` probable ones.
         """
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
@@ -387,11 +391,11 @@ class Model(Embedder):
             m[:, off] = 0
         Z = self._runner.logits(*M)
         P, answers = activate(self.task, Z), answers_of(self.task)
-        about = other if answers.has_several else None
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided_pairs if self.pair else self._decided
-        found = decide(sides, M, Z.astype(float), shown, scored, off)
+        asked = [self._asked(classes, about) for classes in shown]
+        found = decide(sides, M, Z.astype(float), asked, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
                 self._reading(side[k], m[k], P[k], classes, about, *weights)
@@ -399,7 +403,7 @@ class Model(Embedder):
             )
 
     def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
-        """The classes that the reading can be asked about, the predicted one first."""
+        """The classes that the reading can be asked about, the one that is shown first."""
         if not answers_of(self.task).is_class or (not most and other is None):
             return []
         if other is not None:
@@ -407,12 +411,11 @@ class Model(Embedder):
         return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][:most]
 
     def _decided(
-        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
+        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
-        """For each text: what decided the classes shown, by words and by rows."""
+        """For each text: what decided the answers that are asked for, by words and by rows."""
         head, one = LinearHead(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
-        asked = [self._asked(classes) for classes in shown]
         directions = [
             np.stack([*(each.direction(z_0, z) for each in questions), *one[classes]])
             for questions, classes, z_0, z in zip(asked, scored, head.biases, Z, strict=True)
@@ -432,11 +435,13 @@ class Model(Embedder):
             biases = [value - float(w.sum()) for value, w in zip(values, words, strict=False)]
             yield [(words[:many], rows[0], biases, scores)]
 
-    def _asked(self, classes: list[int]) -> list[Question]:
+    def _asked(self, classes: list[int], about: int | None) -> list[Question]:
         """What is asked for the classes shown; of ordered ones, then also the predicted one's probability.
 
-        Of others that are numbers, their mean: aspects are in stars.
+        Of others that are numbers, their mean: aspects are in stars. Who asks about a class gets that alone.
         """
+        if about is not None:
+            return [question(self.task, about, self.labels, asked=True)]
         found = [question(self.task, k, self.labels) for k in classes]
         if self.task == "ordinal":
             return [*found, Probability(classes[0])]
@@ -447,20 +452,19 @@ class Model(Embedder):
         return bool(self.aspects) and self.task == "classification" and are_numbers(self.labels)
 
     def _decided_pairs(
-        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
+        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
         """The same for each pair, one for each text; a row counts half in each, where it is in both."""
         classify = self._runner.logits
-        for first, second, M_1, M_2, z, classes, some in zip(*sides, *M, Z, shown, scored, strict=True):
+        for first, second, M_1, M_2, z, own, some in zip(*sides, *M, Z, asked, scored, strict=True):
             both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
             losses = word_losses(classify, z, both, texts, self.recipe.model.max_rows, off)
             rows = row_losses(classify, z, both)
             rows[off] = 0
-            asked = self._asked(classes)
             yield [
                 (
-                    [each.lost(z, lost) for each in asked], asked[0].lost(z, rows) / 2, [],
+                    [each.lost(z, lost) for each in own], own[0].lost(z, rows) / 2, [],
                     Scores(tuple(some), lost[:, some], rows[:, some], z, None) if some else None,
                 )
                 for lost in losses
@@ -472,9 +476,9 @@ class Model(Embedder):
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
         recipe, support, in_mean = self.recipe.model, None, None
-        if self.task == "ordinal":
+        if about is None and self.task == "ordinal":
             decided, support, biases = decided[:1], decided[1], biases[:1]
-        elif self._asks_mean:
+        elif about is None and self._asks_mean:
             decided, in_mean, biases = decided[:1], (decided[1], biases[1]), biases[:1]
         return Reading(
             text.text, text.offsets, text.known, text.A, M, self.labels, P, recipe.has_max_row,

@@ -18,11 +18,11 @@ TEXT = "The soup was cold."
 # path -> what it does, an example body (None: a GET), an example answer
 ROUTES: dict[str, tuple[str, Any, Any]] = {
     "/predict": (
-        "The classes of each text, the most probable first; of ordered classes, the answer first. A model of "
-        "pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than that gets "
-        "[{score, label: null}]; target_precision chooses the probability, for answers of which this share "
-        "is right, by the development set with 90% confidence. With aspects, the first class also has what "
-        "the text says about each aspect of the model.",
+        "The classes of each text, the most probable first; of ordered classes, the answer, their median. A "
+        "model of pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than "
+        "that gets [{score, label: null}]; target_precision chooses the probability, for answers of which "
+        "this share is right, by the development set with 90% confidence. With aspects, the first class also "
+        "has what the text says about each aspect of the model.",
         {"inputs": TEXT, "abstain_below": 0.5, "aspects": False},
         [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
     ),
@@ -35,12 +35,13 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
     ),
     "/explain": (
         "The words with their offsets, how much each supports the prediction, and what each row attends to; "
-        "with against, a label, how much it supports the prediction rather than this one; with label, how "
-        "much it supports this one of several; with joint, for one text, words that are read together; "
+        "with label, how much it supports this one instead; with against, how much rather than this one: any "
+        "two labels can be asked for. label_is says how the answer was chosen: of ordered classes it is the "
+        "median. With joint, for one text, words that are read together; "
         "without_rows leaves out rows of M, counted from 0. "
         "Of a model with aspects, also what the text says about them.",
-        {"inputs": TEXT, "against": "good", "joint": True, "without_rows": []},
-        {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4], "bias": 0.2},
+        {"inputs": TEXT, "label": "bad", "against": "good", "joint": True, "without_rows": []},
+        {"label": "bad", "label_is": "most probable", "words": ["The"], "decided": [0.1], "bias": 0.2},
     ),
     "/similarity": (
         "The cosine of a text and each of some others; with the parameter words, which words make it.",

@@ -2,11 +2,12 @@
 
 const OFF = ["off", "off2"] // of the first model, and of the one beside it
 
-/** state: {texts, edits: one Map for each text, off: a Set of rows for each model, against: a class or undefined} */
-export function toAddress({ texts, edits, off, against }) {
+/** state: {texts, edits: one Map for each text, off: a Set of rows for each model, label and against: classes that one asks for, or undefined} */
+export function toAddress({ texts, edits, off, label, against }) {
   const parts = new URLSearchParams(texts.map(text => ["text", text]))
   edits.forEach((changes, side) => changes.forEach((word, k) => parts.append("edit", `${side}.${k}.${word}`)))
   off.forEach((rows, model) => rows.size && parts.set(OFF[model], [...rows].join(".")))
+  if (label !== undefined) parts.set("about", label) // "label" is a filter of the data
   if (against !== undefined) parts.set("against", against)
   return `#${parts}`
 }
@@ -28,5 +29,5 @@ export function fromAddress(address, sides, rows) {
   }
   const off = rows.map((count, model) => new Set((parts.get(OFF[model]) ?? "").split(".")
     .filter(part => /^\d+$/.test(part)).map(Number).filter(row => row < count)))
-  return { texts, edits, off, against: parts.get("against") ?? undefined }
+  return { texts, edits, off, label: parts.get("about") ?? undefined, against: parts.get("against") ?? undefined }
 }

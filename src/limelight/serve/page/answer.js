@@ -1,13 +1,14 @@
 // The answer: what is predicted and the probabilities of all classes, with what they were before the changes.
 
 import { element, percent, short } from "./dom.js"
+import { medianLine } from "./sentences.js"
 import { taskOf } from "./tasks.js"
 
 const SHOWN = 8, SHOWN_IN_ORDER = 20
 
 /**
  * `first`: the classes of the first model, in its order. `before` is the reading before the changes, `truth` what the data
- * says, `range` the lowest and the highest number of the data, if there are any; `ask(label)` asks about this class.
+ * says, `range` the lowest and the highest number of the data, if there are any; `ask({against: label})` asks against this class, `ask({label})` about it.
  */
 export function drawAnswer(about, now, { first, before, truth, ask, range, isOpen }) {
   const task = taskOf(about), [name, after] = task.tell(now, about), isRight = truth !== undefined && inOrder(name) === inOrder(truth)
@@ -36,6 +37,7 @@ function drawBars(task, about, now, before, first, ask, isOpen) {
     draw(sorted.slice(0, most)),
     more.length > 0 && element("details", { open: isOpen }, element("summary", {}, `and ${more.length} less probable ${task.many}`), draw(more)),
     task.threshold && element("p", { class: "small" }, "A label is given from its threshold on: the mark on its bar."),
+    task.isOrdered && element("p", { class: "small median" }, medianLine(now, about)),
   ]
 }
 
@@ -48,12 +50,12 @@ function bar(task, about, k, isGiven, now, before, ask) {
     element("i", { "aria-hidden": "true" }, filled, mark, was || ""), element("span", {}, percent(P[k]), least !== undefined && element("small", {}, ` from ${percent(least, 0)}`)))
 }
 
-/** The name of a class, which can be asked for: another one than the predicted or, of several labels, any. */
+/** The name of a class, which can be asked for: another one than what decided is about or, of several labels, any. */
 function name(task, label, k, now, ask) {
-  const isShown = k === now.predicted, several = task.asks === "label", isAsked = several ? isShown : k === now.against
+  const isShown = k === now.target, several = task.asks === "label", isAsked = several ? isShown : k === now.against
   if (isShown && !several) return element("bdi", {}, label)
   return element("button", { type: "button", "aria-pressed": String(isAsked), title: several ? "What speaks for this label?" : isAsked ? "Back to what decided" : "Why not this class?",
-    onclick: () => ask(isAsked ? undefined : label) }, element("bdi", {}, label))
+    onclick: () => ask({ [task.asks]: isAsked ? undefined : label }) }, element("bdi", {}, label))
 }
 
 /** Where a number is between the lowest and the highest of the data, if there are data. */

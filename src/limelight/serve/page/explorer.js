@@ -56,7 +56,7 @@ export class Explorer {
   }
 
   fresh(texts) {
-    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.wanted?.off[k] ?? new Set()), against: this.wanted?.against }
+    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.wanted?.off[k] ?? new Set()), label: this.wanted?.label, against: this.wanted?.against }
   }
 
   ofAddress() {
@@ -68,7 +68,7 @@ export class Explorer {
     const { parts, root } = this
     this.panes = models.map((model, k) => new Pane(model, {
       change: (side, word, other) => this.change(k, side, word, other), toggle: row => this.toggle(k, row),
-      ask: against => this.show({ ...this.wanted, against }), range: () => this.data?.table.range,
+      ask: asked => this.show({ ...this.wanted, ...asked }), range: () => this.data?.table.range,
       showAspect: name => (this.data?.table.aspects?.names.includes(name) ? () => this.data.showAspect(name) : undefined),
     }, models[0].about.labels))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))

@@ -18,25 +18,24 @@ export class LocalModel {
   }
 
   /**
-   * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, against, sides}.
-   * What decided is about the class `predicted`, rather than about `against` if that is not null; `clicked` is the
-   * class that one asks for. Of a number, `probabilities` has it alone.
+   * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, target, label, against, sides}.
+   * What decided is about the class `target`: `label` if one asked for it, else the predicted one; rather than `against`
+   * if that is not null. Of a number, `probabilities` has it alone.
    * A side is {text, words: [{start, end, known, readAs}], decided (n), bias, attention (r of n), rows (r)}; a pair has no bias.
    */
-  async read(texts, off = [], clicked = null) {
+  async read(texts, off = [], wanted = {}) {
     const { network } = this
     const sides = texts.map(text => this.encode(text))
     const M = sides.map(side => withZeros(side.M, off))
     const [units] = network.classify([M])
     const probabilities = activate(this.about, units.logits)
-    const { predicted, against } = taskOf(this.about).explained(probabilities, this.about, clicked), asked = question(this.about, predicted, against)
+    const explained = taskOf(this.about).explained(probabilities, this.about, wanted), asked = question(this.about, explained)
     const decided = this.about.pair
       ? decidePair(network, units, asked, sides, M, off)
       : [decideText(network, units, asked, sides[0], M[0], off)]
     return {
-      against,
+      ...explained,
       probabilities,
-      predicted,
       sides: sides.map((side, k) => ({
         text: texts[k],
         words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN, readAs: this.tokenizer.words[this.similarTo(id)] })),
@@ -49,10 +48,10 @@ export class LocalModel {
   }
 
   /** Words that are read together, for each text, as `jointLine` tells them; it takes a while. */
-  joint(texts, { predicted, against, sides }) {
-    const rules = this.about.joint, minJoint = against === null ? rules.minAnswer : rules.minJoint
+  joint(texts, { sides, ...explained }) {
+    const rules = this.about.joint, minJoint = explained.label === null && explained.against === null ? rules.minAnswer : rules.minJoint
     if (minJoint === null) return texts.map(() => []) // a number has no scale of its own to say what is much
-    const asked = question(this.about, predicted, against)
+    const asked = question(this.about, explained)
     const located = texts.map(text => this.locate(text)), M = located.map(words => this.network.encode(words.map(word => word.id)).M)
     return findJoint({ ...rules, minJoint }, located.map((words, k) => ({ text: texts[k], words, decided: sides[k].decided })), (side, gone) => {
       const ids = located[side].filter((_, k) => !gone.has(k)).map(word => word.id)

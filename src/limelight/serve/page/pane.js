@@ -2,13 +2,14 @@
 
 import { drawAnswer } from "./answer.js"
 import { aspectLines, NOT_HERE, STARS_LINE } from "./aspects.js"
-import { largestOf, partsOf, percent } from "./dom.js"
+import { choice, largestOf, partsOf, percent } from "./dom.js"
 import { at, edited, weightsAt } from "./edits.js"
 import { joinContractions } from "./pieces.js"
 import { drawRows, rowTotals } from "./rows_view.js"
 import { coloursLine, differsLine, jointLine, rowsSummary, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 import { drawTextAspects } from "./text_aspects.js"
+import { taskOf } from "./tasks.js"
 import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
 
@@ -18,7 +19,7 @@ const JOINT_PAUSE = 300 // ms after the answer
 const TIMES = 2, SHARE = 0.15
 
 export class Pane {
-  /** `on` has change(side, k, word), toggle(row) and ask(label); `classes` are those of the first model. */
+  /** `on` has change(side, k, word), toggle(row) and ask({label, against}); `classes` are those of the first model. */
   constructor(model, on, classes) {
     Object.assign(this, { model, on, classes })
     this.root = document.getElementById("pane").content.firstElementChild.cloneNode(true)
@@ -27,6 +28,7 @@ export class Pane {
     parts.name.textContent = about.title
     parts.dotted.textContent = about.dotted
     parts.rowsLine.textContent = `${about.rowsLine} The bar says how much a row adds to the answer. Point at a row to see its words; switch it off to see the answer without it.`
+    this.drawQuestion()
     parts.table.closest("details").addEventListener("toggle", () => this.drawTable())
     parts.fold.addEventListener("toggle", () => parts.columns.classList.toggle("unfolded", parts.fold.open))
     parts.rest.addEventListener("click", () => {
@@ -36,18 +38,19 @@ export class Pane {
   }
 
   /** What the model makes of the texts with their edits, without the rows in `off`; nothing is drawn yet. */
-  async read({ texts, edits, against }, off) {
-    const place = this.model.about.labels.indexOf(against), other = place < 0 ? null : place
-    const before = await this.ask(texts, [], other)
+  async read({ texts, edits, label, against }, off) {
+    const place = name => { const k = this.model.about.labels.indexOf(name); return k < 0 ? null : k }
+    const asked = { label: place(label), against: place(label === against ? undefined : against) }
+    const before = await this.ask(texts, [], asked)
     const own = edits.map((changes, k) => new Map([...changes].filter(([word]) => word < before.sides[k].words.length)))
     const plans = texts.map((text, k) => edited(text, before.sides[k].words, own[k]))
     const isChanged = off.size > 0 || own.some(changes => changes.size > 0)
-    const now = isChanged ? await this.ask(plans.map(plan => plan.text), [...off], other) : before
+    const now = isChanged ? await this.ask(plans.map(plan => plan.text), [...off], asked) : before
     return { texts, edits: own, off, before, now, plans, isChanged }
   }
 
-  async ask(texts, off, against) {
-    const reading = await this.model.read(texts, off, against)
+  async ask(texts, off, asked) {
+    const reading = await this.model.read(texts, off, asked)
     return { ...reading, joint: () => this.model.joint?.(texts, reading), sides: reading.sides.map(joinContractions) }
   }
 
@@ -59,11 +62,12 @@ export class Pane {
     if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
     const { parts, now, before, isChanged, off } = this
     parts.answer.replaceChildren(...drawAnswer(this.model.about, now, { first: this.classes, before: isChanged && before, truth, ask: this.on.ask, range: this.on.range(), isOpen: Boolean(parts.answer.querySelector("details")?.open) }).filter(Boolean))
+    this.sayQuestion()
     this.sayColours()
     this.drawWords()
     this.drawRows()
     this.drawTable()
-    this.drawAspects(now.aspects ?? (isChanged || now.against !== null ? undefined : aspects))
+    this.drawAspects(now.aspects ?? (isChanged || now.label !== null || now.against !== null ? undefined : aspects))
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
     sayIn(parts.sum, sumLine(now, this.model.about))
     sayIn(parts.joint, jointLine(now, this.model.about))
@@ -78,6 +82,23 @@ export class Pane {
     if (now !== this.now || now.sides[0].joint) return
     now.joint().forEach((found, k) => { now.sides[k].joint = found })
     sayIn(this.parts.joint, jointLine(now, this.model.about))
+  }
+
+  /** Where one chooses which answer is explained, and rather than which one; once, so that the focus stays there. */
+  drawQuestion() {
+    const { parts, model: { about } } = this, task = taskOf(about), all = [...about.labels.entries()]
+    const ask = name => k => this.on.ask({ [name]: about.labels[k] })
+    parts.question.hidden = Boolean(task.isNumber)
+    parts.question.append(choice("Explain", [["", "the answer"], ...all], "", ask("label")),
+      ...(task.asks === "against" ? [choice("rather than", [["", "any other"], ...all], "", ask("against"))] : []))
+  }
+
+  sayQuestion() {
+    const [first, second] = this.parts.question.querySelectorAll("select"), { label, target, against } = this.now
+    first.value = label ?? ""
+    if (!second) return
+    second.value = against ?? ""
+    for (const option of second.options) option.disabled = option.value === String(target)
   }
 
   sayColours() {

@@ -12,10 +12,11 @@ export function activate({ task }, logits) {
   return [...ACTIVATIONS[task](logits)]
 }
 
-/** {value, slope}: f and its gradient. What is asked of class k, or of k beside one `other` alone. */
-export function question({ task, values }, k, other = null) {
-  if (other !== null) return between(k, other)
-  return { classification: () => probability(k), ordinal: () => mean(values), "multi-label": () => between(k), regression: () => NUMBER }[task]()
+/** {value, slope}: f and its gradient, of what `explained` (tasks.js) says: a class, one beside another alone, or the mean of ordered ones. */
+export function question({ task, values }, { target, label, against }) {
+  if (against !== null) return between(target, against)
+  const ordinal = () => (label === null ? mean(values) : probability(target))
+  return { classification: () => probability(target), ordinal, "multi-label": () => between(target), regression: () => NUMBER }[task]()
 }
 
 function probability(k) {

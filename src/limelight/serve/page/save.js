@@ -1,7 +1,7 @@
 // A view as a file: a page without a script, SVG or PNG.
 
 import { element } from "./dom.js"
-import { coloursLine, differsLine, jointLine, sumLine } from "./sentences.js"
+import { coloursLine, differsLine, jointLine, medianLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 import { taskOf } from "./tasks.js"
 
@@ -44,6 +44,10 @@ export function asSvg({ panes }) {
     }
     y += 24
     say(taskOf(model.about).tell(now, model.about).join(" "), 22, colour("ink"), 600)
+    for (const line of [medianLine(now, model.about)].filter(Boolean).flatMap(wrapped)) {
+      y += 20
+      say(line, 13, colour("muted"))
+    }
     y += 28
     say(coloursLine(now, model.about), 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"

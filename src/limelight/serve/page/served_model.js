@@ -10,13 +10,13 @@ export class ServedModel {
     this.about = { ...about, title: about.id }
   }
 
-  async read(texts, off = [], clicked = null) {
-    const { id, pair, labels } = this.about, task = taskOf(this.about)
-    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true, joint: off.length === 0, ...(clicked === null ? {} : { [task.asks]: labels[clicked] }) })
+  async read(texts, off = [], { label = null, against = null } = {}) {
+    const { id, pair, labels } = this.about
+    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true, joint: off.length === 0, label: labels[label], against: labels[against] })
     const sides = pair ? [found.first, found.second] : [found]
     const probabilities = labels.map(label => sides[0].probabilities[label])
     if (probabilities.includes(undefined)) throw new Error("The model was replaced by one with other classes; reload the page.")
-    return { probabilities, ...task.explained(probabilities, this.about, clicked), sides: sides.map((side, k) => sideOf(side, texts[k])), aspects: pair ? undefined : servedAspects(found, texts[0], places(texts[0])) }
+    return { probabilities, ...taskOf(this.about).explained(probabilities, this.about, { label, against }), sides: sides.map((side, k) => sideOf(side, texts[k])), aspects: pair ? undefined : servedAspects(found, texts[0], places(texts[0])) }
   }
 
   nearest(word) {

@@ -56,10 +56,10 @@ class OneClass {
     return P.indexOf(Math.max(...P))
   }
 
-  /** The class that what decided is about, and the one against which, from the one that was clicked. */
-  explained(P, about, clicked = null) {
-    const predicted = this.decide(P)
-    return { predicted, against: clicked === predicted ? null : clicked }
+  /** The class that what decided is about, `target`, and the one against which, from those that were asked for: null where none was. */
+  explained(P, about, { label = null, against = null } = {}) {
+    const predicted = this.decide(P), target = label ?? predicted
+    return { predicted, target, label, against: against === target ? null : against }
   }
 
   /** The numbers of the classes that are the answer. */
@@ -172,9 +172,9 @@ class SeveralLabels extends OneClass {
   }
 
   /** The label furthest above its threshold, whether it reaches that or not. */
-  explained(P, about, clicked = null) {
-    const above = P.map((p, k) => p - this.threshold(about, k))
-    return { predicted: clicked ?? above.indexOf(Math.max(...above)), against: null }
+  explained(P, about, { label = null } = {}) {
+    const above = P.map((p, k) => p - this.threshold(about, k)), target = label ?? above.indexOf(Math.max(...above))
+    return { predicted: target, target, label, against: null }
   }
 
   tell({ probabilities: P }, about) {
