@@ -57,7 +57,7 @@ def test_the_pruned_hidden_layer_with_its_biases(row, printed):
 
 def test_the_other_parts():
     """Two directions of 4 gates; an attention of exactly W_s1 and W_s2."""
-    parts = count(preset("yelp").model, 5)
+    parts = count(preset("yelp-literal").model, 5)
     assert parts["encoder"] == 2 * 4 * 300 * (100 + 300 + 1)
     assert parts["attention"] == 350 * U2 + R * 350
     assert parts["encoder"] + parts["attention"] == 1_182_900

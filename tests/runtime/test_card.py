@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from limelight.config.recipe import Recipe
+from limelight.network.parts import POOLINGS, Pooling
 from limelight.runtime.card import model_card
 
 yaml = pytest.importorskip("yaml")  # comes with huggingface_hub
@@ -108,3 +109,12 @@ def test_yaml_keeps_emoji() -> None:
     text = card(facts={**FACTS, "name": "soup \U0001f372 \x85 \u2028 \x9b", "license": "a\ud800b"})
     assert metadata(text)["model-index"][0]["name"] == "soup \U0001f372 \x9b"
     assert metadata(text)["license"] == "a\ufffd\ufffd\ufffdb"
+
+
+def test_the_card_takes_the_name_of_a_pooling_from_its_entry(monkeypatch):
+    entry = Pooling(lambda recipe, size: {}, lambda recipe: f"the median over {recipe.hidden} units")
+    monkeypatch.setitem(POOLINGS, "max", entry)
+    recipe = Recipe().override(pooling="max")
+    card = model_card(recipe=recipe, labels=["bad", "good"], pair=False, vocabulary=9, facts={})
+    assert "the median over 300 units" in card
+    assert "max pooling" not in card

@@ -12,6 +12,7 @@ from drawing import examples
 from limelight import Model
 from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
 from limelight.serve.packed_model import pack_model
+from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
 from trained import ARCHITECTURES, WORDS, network_of, recipe_of, save, tokenizer, weights_of
 
@@ -53,6 +54,25 @@ def test_answers_embeddings_and_readings_are_the_same_without_them(name, sentenc
     assert np.array_equal(first.decided, second.decided)
     assert first.words == second.words
     assert all(word.casefold() not in model.tokenizer.forbidden for word in second.words)
+
+
+# A soft hyphen, joiners, variation selectors, a filler, marks above and below.
+HIDDEN = "\u00ad\u034f\u200c\u200d\ufe00\ufe0f\U000e0100\u3164\u0301\u0308\u0323\u0336\u20dd"
+
+
+@pytest.mark.parametrize("word", ["hilton", "café", "Marriott"])
+@pytest.mark.parametrize("hidden", HIDDEN, ids=lambda c: f"{ord(c):04x}")
+def test_a_word_with_characters_that_hardly_show_goes_too(word, hidden):
+    split = Tokenizer.from_words([]).forbid([word.casefold()]).split
+    for place in range(1, len(word) + 1):
+        assert split(f"the {word[:place]}{hidden}{word[place:]} was") == ["the", "was"]
+        twice = f"{word[:place]}{hidden}\u00ad{word[place:].upper()}"
+        assert split(f"the {twice} was") == ["the", "was"]
+
+
+def test_vowels_of_a_script_still_tell_words_apart():
+    tokenizer = Tokenizer.from_words([]).forbid(["की", "hilton"])
+    assert tokenizer.split("का की कु Hílton Hiltons") == ["का", "कु", "hiltons"]
 
 
 @pytest.mark.parametrize("word", SPELLINGS)

@@ -108,9 +108,18 @@ def _self_attention(recipe: ModelRecipe, size: int) -> Shapes:
     return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
 
 
-POOLINGS: dict[str, Callable[[ModelRecipe, int], Shapes]] = {
-    "self-attention": _self_attention,
-    "max": lambda recipe, size: {},
+class Pooling(NamedTuple):
+    """How the states of words become the rows of M."""
+
+    weights: Callable[[ModelRecipe, int], Shapes]
+    title: Callable[[ModelRecipe], str]  # what people call it
+
+
+POOLINGS = {
+    "self-attention": Pooling(
+        _self_attention, lambda recipe: f"structured self-attention with {recipe.rows} rows"
+    ),
+    "max": Pooling(lambda recipe, size: {}, lambda recipe: "max pooling"),
 }
 
 
@@ -187,7 +196,7 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modul
         **_words(recipe, vocabulary),
         **_encoder(recipe).weights(recipe, word_size(recipe)),
         **({} if module is None else module_shapes(module)),
-        **POOLINGS[recipe.pooling](recipe, state_size(recipe)),
+        **POOLINGS[recipe.pooling].weights(recipe, state_size(recipe)),
         **(_relation(recipe) if pair else {}),
         **HEADS[recipe.head](recipe, *head_inputs(recipe, pair), classes),
     }

@@ -32,6 +32,7 @@ import numpy as np
 
 from .. import __version__
 from ..config.recipe import MODULES, Recipe
+from ..network.parts import POOLINGS
 from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
@@ -83,7 +84,7 @@ def model_card(
     ('---', True)
     """
     task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
-    pooling = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
+    pooling = POOLINGS[model.pooling].title(model)
     answers = answers_of(task)
     labels = [] if answers.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
