@@ -16,11 +16,12 @@ from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_
 from browsers import needs_chromium
 from explain.models import random_model
 from limelight.explain import attribute, measure_trust, save_report, to_report
-from limelight.explain.calibration import mcnemar, measure_calibration, wilson
+from limelight.explain.calibration import mcnemar, measure_calibration
 from limelight.explain.overview import overview
 from limelight.explain.plots import confusion_plot, curves_plot
 from limelight.explain.report import TrainingTexts
 from limelight.reading.captions import METHODS, MORE, NOT_MEASURED
+from limelight.runtime.metrics import wilson
 from limelight.runtime.model import Model
 from limelight.text.labels import Label
 from reading.parse import Parsed
@@ -103,7 +104,7 @@ def test_a_long_label_is_cut_with_an_ellipsis_and_whole_under_the_pointer():
 def test_intervals_and_chances_are_those_of_scipy():
     for right, total in ((0, 5), (5, 5), (37, 90)):
         expected = binomtest(right, total).proportion_ci(method="wilson")
-        assert wilson(right, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
+        assert wilson(right / total, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
     for first, second in ((0, 0), (3, 3), (2, 11), (40, 20)):
         expected = binomtest(first, first + second).pvalue if first + second else 1.0
         assert mcnemar(first, second) == pytest.approx(expected)

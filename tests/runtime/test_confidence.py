@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from drawing import examples
 from limelight import TextClassifier
@@ -17,13 +18,15 @@ from limelight.errors import LimelightError
 from limelight.runtime.confidence import (
     BOUNDS,
     POINTS,
+    RISK,
     Answered,
+    _most_wrong,
+    _wrong_at_most,
     answer_curve,
     answered,
     check_threshold,
     confidence_facts,
     fit_temperature,
-    precision_bound,
     reaching,
     saved_curve,
     threshold_for,
@@ -143,26 +146,67 @@ def test_the_threshold_answers_as_much_as_it_can():
             threshold_for(curve, wrong, 10_000)
 
 
-def test_few_texts_are_not_enough_for_a_precision_they_show_by_chance():
-    point = Answered(0.5, 0.4, 0.925)  # 37 of 40 texts
-    assert precision_bound(point, 100) == pytest.approx(0.854, abs=1e-3)
-    assert threshold_for([point], 0.9, 10_000) == point
+@pytest.mark.parametrize(("precision", "fewest"), [(0.8, 14), (0.9, 29), (0.95, 59), (0.99, 299)])
+def test_so_many_right_answers_show_a_precision(precision, fewest):
+    point = Answered(0.9, 1.0, 1.0)
+    assert threshold_for([point], precision, fewest) == point
     with refuses("precision-unreachable"):
-        threshold_for([point], 0.9, 100)
+        threshold_for([point], precision, fewest - 1)
 
 
-def test_a_precision_is_seldom_promised_and_not_kept():
-    rng, broken = np.random.default_rng(0), 0
-    for _ in range(100):
-        confidence = rng.uniform(0.5, 1, 400)
-        found = reaching(answer_curve(confidence, rng.random(400) < confidence), 0.85, 400)
-        broken += found is not None and (1 + found.threshold) / 2 < 0.85  # the precision on new texts
-    assert broken == 10  # by the observed precision itself, without a bound, it is 60
+def test_the_tests_of_a_precision_are_those_of_scipy():
+    for n, precision in ((1, 0.5), (40, 0.9), (93, 0.95), (2000, 0.8), (100_000, 0.99)):
+        shown = [k for k in range(n + 1) if binom.cdf(k, n, 1 - precision) <= RISK] if n < 1e4 else []
+        most = len(shown) - 1 if n < 1e4 else int(binom.ppf(RISK, n, 1 - precision)) - 1
+        assert _most_wrong(n, precision) == most
+        for k in {0, max(most, 0), n // 3}:
+            assert _wrong_at_most(k, n, precision) == pytest.approx(binom.cdf(k, n, 1 - precision), abs=1e-9)
+    assert (_most_wrong(1000, 1.0), _wrong_at_most(0, 9, 1.0), _wrong_at_most(-1, 9, 0.5)) == (-1, 1.0, 0.0)
+
+
+def test_the_error_says_what_the_texts_show():
+    curve = [Answered(0.3, 1.0, 0.84), Answered(0.8, 0.5, 0.96), Answered(0.95, 0.1, 1.0)]
+    with pytest.raises(LimelightError) as error:
+        threshold_for(curve, 0.95, 100)
+    assert str(error.value) == (
+        "100 texts do not show a precision of 95.0% with 90% confidence at any threshold; answering 100%, "
+        "84.0% are right (75.6% to 89.9%); answering 50%, 96.0% are right (86.5% to 98.9%); "
+        "answering 10%, 100.0% are right (72.2% to 100.0%); ask for less, or give more texts"
+    )
 
 
 @pytest.mark.parametrize(
-    "facts", [None, {}, 3, {"curve": 3}, {"curve": [["a"]]}, {"curve": [[1]]}, {"curve": []}]
+    ("rows", "precision", "given", "wrong"),
+    [(100, 0.95, 0, 0), (200, 0.95, 0, 0), (2000, 0.95, 46, 0), (200, 0.9, 10, 0), (400, 0.85, 90, 7)],
 )
+def test_a_threshold_that_is_given_holds(rows, precision, given, wrong):
+    """By a bound for each threshold alone, 11 of 11, 11 of 27, 4 of 97, 6 of 82 and 10 of 99 are wrong."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(100):
+        confidence = rng.uniform(0.5, 1, rows)  # calibrated: so sure, so often right
+        found.append(reaching(answer_curve(confidence, rng.random(rows) < confidence), precision, rows))
+    true = [(1 + each.threshold) / 2 for each in found if each]  # the precision on new texts
+    assert (len(true), sum(each < precision for each in true)) == (given, wrong)
+
+
+@examples(30)
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=80), st.floats(0.01, 1))
+def test_any_curve_has_a_threshold_or_none(texts, precision):
+    confidence, correct = map(np.array, zip(*texts, strict=True))
+    found = reaching(answer_curve(confidence, correct), precision, len(texts))
+    assert found is None or _most_wrong(round(found.share * len(texts)), precision) >= 0
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        None, {}, 3, {"curve": 3}, {"curve": [["a"]]}, {"curve": [[1]]}, {"curve": []},
+        {"curve": [[0.5, 1, 1]], "rows": 0}, {"curve": [[0.5, 1, 1]], "rows": 10**15},
+        {"curve": [[0.5, 0, 1]], "rows": 9}, {"curve": [[0.5, 1, 1.1]], "rows": 9},
+        {"curve": [[0.5, 1, float("nan")]], "rows": 9}, {"curve": [[0.5, 1, 1], [0.4, 0.5, 1]], "rows": 9},
+        {"curve": [[0.5, 0.5, 1], [0.6, 0.5, 1]], "rows": 9},
+    ],
+)  # fmt: skip
 def test_a_damaged_curve_is_none(facts):
     assert saved_curve(facts) == ([], 0)
 
@@ -266,7 +310,7 @@ def test_a_threshold_that_cannot_be_is_one_line(model, tmp_path, capfd):
 
 def test_a_model_without_a_curve_chooses_on_the_table(tmp_path, capfd):
     TextClassifier(**QUICK, progress=False, holdout=0).fit(*reviews(60)).save(tmp_path / "m")
-    table = write_csv(tmp_path / "t.csv", text=reviews(20)[0], stars=reviews(20)[1])
+    table = write_csv(tmp_path / "t.csv", text=reviews(60)[0], stars=reviews(60)[1])
     assert main(["predict", str(tmp_path / "m"), str(table), "--target-precision", "0.9"]) == 2
     assert "limelight evaluate" in capfd.readouterr().err
     assert main(["evaluate", str(tmp_path / "m"), str(table), "--target-precision", "0.9"]) == 0

@@ -9,11 +9,13 @@ import pytest
 import torch
 
 import trained
+from limelight.config.presets import PRESETS, preset
 from limelight.network.onnx.arithmetic import Int8
-from limelight.network.onnx.export import export_onnx
+from limelight.network.onnx.export import export_onnx, pooling_graph
 from limelight.network.parts import shapes
 from limelight.network.quantise import round_to_4_bits
 from limelight.network.weights import pack_words
+from limelight.runtime.session import Session
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
 BOTH = pytest.mark.parametrize("pair", PAIRS)
@@ -120,6 +122,23 @@ def test_int8_is_near(name: str, pair: str | None, small: int, monkeypatch: pyte
     if recipe.model.encoder != "cnn":  # a CNN's maxima often tie, and then any of the words may hold them
         assert np.abs(near[2] - exact[2]).mean() < 0.01
     np.testing.assert_allclose(near[2].sum(axis=2), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if preset(name).model.encoder == "bilstm"])
+def test_the_last_bit_of_a_state_changes_int8_as_little_as_float32(name: str) -> None:
+    """Some processors give another last bit in another batch; a state between two integers would leap."""
+    recipe, rng = preset(name).model, np.random.default_rng(0)
+    sizes = shapes(recipe, vocabulary=2, classes=2, pair=False)
+    weights = {
+        key: rng.normal(0, 3 * size[-1] ** -0.5, size).astype(np.float32)
+        for key, size in sizes.items()
+        if key.startswith("pooling.")
+    }
+    Y = rng.uniform(-1, 1, (20, 2, 50, recipe.hidden)).astype(np.float32)  # (n, 2, batch, u)
+    feed = {"ids": np.ones((50, 20), np.int32), "lengths": np.full(50, 20, np.int32)}
+    session = Session(pooling_graph(weights, recipe, int8=True))
+    M, nudged = (session.run({"Y": each, **feed}, "M")[0] for each in (Y, np.nextafter(Y, np.float32(2))))
+    np.testing.assert_allclose(M, nudged, rtol=0, atol=5e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"layers": 2}, {"projection": 5}], ids=str)

@@ -72,7 +72,7 @@ def test_a_word_with_characters_that_hardly_show_goes_too(word, hidden):
 
 def test_vowels_of_a_script_still_tell_words_apart():
     tokenizer = Tokenizer.from_words([]).forbid(["की", "hilton"])
-    assert tokenizer.split("का की कु Hílton Hiltons") == ["का", "कु", "hiltons"]
+    assert tokenizer.split("का की कु Hílton Hiltons") == ["का", "कु", "Hiltons"]
 
 
 @pytest.mark.parametrize("word", SPELLINGS)

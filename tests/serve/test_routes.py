@@ -90,7 +90,7 @@ def test_predict_chooses_where_to_abstain_for_a_precision(tmp_path):
         [answer, *_] = client.post("/predict", json={"inputs": "w1", "target_precision": precision}).json()
         assert isinstance(answer["label"], label)
     body = {"inputs": "w1", "target_precision": 0.99}
-    assert "94.3%" in client.post("/predict", json=body).json()["error"]
+    assert "95.0% are right (94.0% to 95.9%)" in client.post("/predict", json=body).json()["error"]
 
 
 def test_ordered_classes_have_the_answer_first(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, fsum, lgamma, log, sqrt
+from math import exp, fsum, lgamma, log
 
 import numpy as np
 
@@ -35,19 +35,6 @@ def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibrat
     counts = np.bincount(bins, minlength=BINS)
     means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
     return Calibration(counts, *means)
-
-
-def wilson(correct: int, total: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a share, after Wilson (1927): always within 0 to 1.
-
-    >>> low, high = wilson(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
-    """
-    share, z = correct / total, 1.959964
-    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def mcnemar(first_only: int, second_only: int) -> float:

@@ -21,13 +21,13 @@ from ..reading.pieces import printable
 from ..reading.reading import AnyReading
 from ..runtime.confidence import Answered, answered
 from ..runtime.metrics import BASELINES as BASELINE_NAMES
-from ..runtime.metrics import LabelMetrics, Metrics, measure, with_baselines
+from ..runtime.metrics import LabelMetrics, Metrics, measure, wilson, with_baselines
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_writable
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
-from .calibration import Calibration, measure_calibration, wilson
+from .calibration import Calibration, measure_calibration
 from .lifts import AspectTexts, Lifts
 from .overview import RowOverview, describe_rows, same_answers
 from .pages import FEW_CLASSES, render_lifts, render_report
@@ -276,14 +276,15 @@ class ModelReport:
         return float(self.correct.mean())
 
     @property
-    def answered(self) -> list[Answered]:
-        """What the model answers if it abstains below some thresholds."""
-        return [answered(self.confidence, self.correct, each) for each in THRESHOLDS]
+    def answered(self) -> list[tuple[Answered, float, float]]:
+        """What the model answers if it abstains below some thresholds, and the precision's 95% interval."""
+        points = [answered(self.confidence, self.correct, each) for each in THRESHOLDS]
+        return [(each, *wilson(each.precision, max(each.share * len(self.correct), 1))) for each in points]
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the accuracy."""
-        return wilson(int(self.correct.sum()), len(self.correct))
+        return wilson(self.accuracy, len(self.correct))
 
     @property
     def largest_class(self) -> tuple[str, float]:

@@ -12,12 +12,13 @@ is, only the difference between sureness and truth is left to be measured on the
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 
-Z = 1.959964
+from ..runtime.metrics import wilson
+
 MIN_SAMPLE = 10  # texts in the sample, before there is an estimate
 HORIZON = 50  # labels ahead, whose gain is predicted
 MIN_GAIN = 0.01  # of accuracy, over the horizon: less is not worth the labels
@@ -54,17 +55,6 @@ def _slope(correct: np.ndarray, sure: np.ndarray) -> float:
     """How much of the sureness to believe: the least squares, drawn to 0 where the sample is small."""
     centred = sure - sure.mean()
     return float(np.clip(centred @ (correct - correct.mean()) / (centred @ centred + 1.0), 0.0, 1.0))
-
-
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """The 95% interval of a share of n texts.
-
-    >>> [round(x, 4) for x in wilson(0.8, 10)]
-    [0.4902, 0.9433]
-    """
-    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def expected_gain(

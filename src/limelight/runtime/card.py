@@ -36,7 +36,7 @@ from ..network.parts import POOLINGS
 from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
-from .confidence import reaching, saved_curve
+from .confidence import overview, reaching, saved_curve
 from .metrics import forgetting_sentence, with_baselines
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
@@ -176,13 +176,29 @@ def _confusion(facts: Mapping[str, Any], labels: Sequence[Label]) -> list[tuple[
     return [(label, *row) for label, row in zip(labels, matrix, strict=True)]
 
 
-def _abstaining(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What is answered for some wanted precisions."""
+def _abstaining(facts: Mapping[str, Any]) -> dict[str, list[tuple[str, ...]]]:
+    """What the development set shows at some thresholds, and those for some wanted precisions."""
     curve, rows = saved_curve(facts.get("confidence"))
+    if not curve:
+        return {}
     found = {precision: reaching(curve, precision, rows) for precision in (0.9, 0.95, 0.99)}
-    return [
-        (f"{key:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}") for key, each in found.items() if each
-    ]
+    return {
+        "shown": [
+            (
+                f"{each.threshold:.3f}",
+                f"{each.share:.1%}",
+                f"{each.precision:.1%}",
+                f"{low:.1%} to {high:.1%}",
+            )
+            for each, low, high in overview(curve, rows)
+        ],
+        "promised": [
+            (f"{wanted:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}")
+            if each
+            else (f"{wanted:.0%}", "not shown", "")
+            for wanted, each in found.items()
+        ],
+    }
 
 
 def _options(recipe: Recipe) -> list[tuple[str, Any, str]]:

@@ -9,17 +9,21 @@ whatever runs the model has it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError, bad_value
 from ..reading.answers import answers_of
+from .metrics import wilson
 
-FEWEST = 100  # rows of a development set; with fewer, chance decides
+MIN_DEV_ROWS = 100  # with fewer, chance decides
 BOUNDS = 0.05, 20.0  # of a temperature
-POINTS = 100  # of a saved curve
-SURE, QUANTILE = "90%", 1.2816  # how sure a wanted precision is; one-sided, of the normal distribution
+POINTS, MAX_ROWS = 100, 10**7  # of a saved curve
+RISK = 0.05  # that a threshold is given if none has the wanted precision
+MIN_CHANCE = 0.5  # that a threshold will be given, or none is
+CONFIDENCE = f"{1 - RISK / MIN_CHANCE:.0%}"  # how many of the thresholds that are given hold
 
 
 def fit_temperature(logits: np.ndarray, truth: np.ndarray) -> float:
@@ -84,26 +88,70 @@ def answer_curve(confidence: np.ndarray, correct: np.ndarray) -> list[Answered]:
     return [answered(confidence, correct, float(values[k])) for k in places]
 
 
-def precision_bound(point: Answered, rows: int) -> float:
-    """The precision that lies behind a point of `rows` texts with 90% confidence, by Wilson's interval.
-
-    Of few answers, many are right by chance: 40 out of 40 speak for 96%, 4 out of 4 for 71%.
-
-    >>> [round(precision_bound(Answered(0.8, share, 1.0), 40), 2) for share in (1.0, 0.1)]
-    [0.96, 0.71]
-    """
-    n, p, z = max(point.share * rows, 1e-9), min(max(point.precision, 0.0), 1.0), QUANTILE
-    middle = p + z * z / (2 * n)
-    return float((middle - z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)) / (1 + z * z / n))
-
-
 def reaching(curve: Sequence[Answered], precision: float, rows: int) -> Answered | None:
-    """The point of a curve of `rows` texts with the most answers whose precision is surely as wanted."""
-    return next((point for point in curve if precision_bound(point, rows) >= precision), None)
+    """The point of a curve of `rows` texts with the most answers that are shown to have this precision.
+
+    Of many thresholds one always looks good by chance. So the first is the one that a smooth fit of the curve
+    makes most likely to pass; then lower ones are tried until one fails (fixed sequence testing: all tests
+    together have the risk of one). Each is an exact binomial test. If even the first is more likely to fail,
+    there is no point: what passes then passes mostly by luck. As far as the fit is right, at least
+    1 - RISK / MIN_CHANCE of the thresholds that are given hold.
+    """
+    answers = np.array([round(point.share * rows) for point in curve])
+    wrong = np.array([round((1 - point.precision) * n) for point, n in zip(curve, answers, strict=True)])
+    most = [_most_wrong(int(n), precision) for n in answers]
+    likely = _smoothed(np.array([point.threshold for point in curve]), answers, wrong)
+    chances = [_wrong_at_most(k, int(n), p) for k, n, p in zip(most, answers, likely, strict=True)]
+    start = max(range(len(curve)), key=chances.__getitem__, default=0)
+    found = None
+    if curve and chances[start] >= MIN_CHANCE:
+        for point, k, limit in list(zip(curve, wrong, most, strict=True))[start::-1]:
+            if k > limit:
+                break
+            found = point
+    return found
+
+
+def _most_wrong(n: int, precision: float) -> int:
+    """How many of n answers may be wrong to show this precision; -1 if even n right ones do not.
+
+    >>> _most_wrong(58, 0.95), _most_wrong(59, 0.95), _most_wrong(93, 0.95)
+    (-1, 0, 1)
+    """
+    few = _binomial(n, precision, min(n, int(n * (1 - precision)) + 1)).cumsum()
+    return int(np.searchsorted(few, RISK, side="right")) - 1
+
+
+def _wrong_at_most(k: int, n: int, precision: float) -> float:
+    """The chance that at most k of n answers are wrong."""
+    return float(_binomial(n, precision, k).sum()) if k >= 0 else 0.0
+
+
+def _binomial(n: int, precision: float, most: int) -> np.ndarray:
+    """(most + 1,): the chance of 0, 1, ... wrong ones among n answers."""
+    k = np.arange(1, most + 1)
+    with np.errstate(divide="ignore"):  # nothing is wrong where the precision is 1
+        steps = np.log((n + 1 - k) / k) + np.log((1 - precision) / precision)
+    return np.asarray(np.exp(n * np.log(precision) + np.concatenate([[0.0], steps.cumsum()])))
+
+
+def _smoothed(thresholds: np.ndarray, answers: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """(points,): the precision at each threshold, if being right is a logistic function of the confidence."""
+    texts, errors = (-np.diff(each, append=0) for each in (answers, wrong))  # up to the next threshold
+    half = 0.5 * texts / max(texts.sum(), 1)  # a right and a wrong answer more, half of each: none is certain
+    texts, right = texts + 2 * half, texts - errors + half
+    p = thresholds.clip(1e-6, 1 - 1e-6)
+    X = np.stack([np.ones_like(p), np.log(p / (1 - p))], axis=1)
+    weights = np.zeros(2)
+    for _ in range(30):  # Newton's steps
+        p = 1 / (1 + np.exp(-(X @ weights).clip(-30, 30)))
+        curvature = (X.T * (texts * p * (1 - p))) @ X + 1e-6 * np.eye(2)
+        weights += np.linalg.solve(curvature, X.T @ (right - texts * p)).clip(-2, 2)
+    return np.asarray((texts * p)[::-1].cumsum()[::-1] / np.maximum(texts[::-1].cumsum()[::-1], 1e-9))
 
 
 def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Answered:
-    """The point of `reaching`, or an error that says what can be had.
+    """The point of `reaching`, or an error that says what the texts do show.
 
     >>> curve = [Answered(0.4, 1.0, 0.67), Answered(0.8, 0.67, 1.0), Answered(0.9, 0.33, 1.0)]
     >>> threshold_for(curve, 0.95, rows=100)
@@ -113,12 +161,26 @@ def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Ans
         raise bad_value(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
     if found := reaching(curve, precision, rows):
         return found
-    best = max(curve, key=lambda point: precision_bound(point, rows))
+    shown = "; ".join(
+        f"answering {point.share:.0%}, {point.precision:.1%} are right ({low:.1%} to {high:.1%})"
+        for point, low, high in overview(curve, rows)
+    )
     raise LimelightError(
-        f"{rows:,} texts show a precision of {precision:.1%} with {SURE} confidence at no threshold; "
-        f"the best is {precision_bound(best, rows):.1%}, at {best.threshold:.3f}; more texts may show more",
+        f"{rows:,} texts do not show a precision of {precision:.1%} with {CONFIDENCE} confidence at any "
+        f"threshold; {shown}; ask for less, or give more texts",
         code="precision-unreachable",
     )
+
+
+def overview(curve: Sequence[Answered], rows: int) -> list[tuple[Answered, float, float]]:
+    """Some points of a curve, from all answers to the surest tenth, each with the interval of its precision.
+
+    >>> [(point.threshold, round(low, 2), round(high, 2)) for point, low, high in
+    ...     overview([Answered(0.4, 1.0, 0.6), Answered(0.8, 0.5, 0.8)], rows=100)]
+    [(0.4, 0.5, 0.69), (0.8, 0.67, 0.89)]
+    """
+    points = [min(curve, key=lambda point: abs(point.share - share)) for share in (1, 0.75, 0.5, 0.25, 0.1)]
+    return [(each, *wilson(each.precision, each.share * rows)) for each in dict.fromkeys(points)]
 
 
 def confidence_facts(probabilities: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
@@ -131,9 +193,12 @@ def confidence_facts(probabilities: np.ndarray, truth: np.ndarray) -> dict[str, 
 def saved_curve(facts: Any) -> tuple[list[Answered], int]:
     """The curve that `confidence_facts` wrote, and its rows; empty if there is none, or it is damaged."""
     try:
-        return [Answered(*map(float, point)) for point in facts["curve"]], int(facts["rows"])
+        curve, rows = [Answered(*map(float, point)) for point in facts["curve"]], int(facts["rows"])
     except (KeyError, TypeError, ValueError, OverflowError):
         return [], 0  # a folder from elsewhere may hold anything
+    within = all(0 < each.share <= 1 and 0 <= each.precision <= 1 for each in curve)
+    falling = all(a.threshold < b.threshold and a.share > b.share for a, b in pairwise(curve))
+    return (curve, rows) if within and falling and 0 < rows < MAX_ROWS else ([], 0)
 
 
 def check_threshold(value: Any, name: str = "abstain_below", task: str = "classification") -> float:

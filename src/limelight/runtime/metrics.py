@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..reading.answers import answers_of
+
+Z = 1.959964  # 95% of the normal distribution lie between -Z and Z
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """The 95% confidence interval of a share of n texts, after Wilson (1927): always within 0 to 1.
+
+    >>> [round(x, 4) for x in wilson(0.8, 10)]
+    [0.4902, 0.9433]
+    """
+    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 class AnyMetrics:

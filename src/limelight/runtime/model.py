@@ -24,7 +24,7 @@ from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
-from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
+from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
 from .decided import LinearHead, attribution_method, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
@@ -206,7 +206,8 @@ class Model(Embedder):
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of at least this precision.
 
-        By the development set, with 90% confidence: the fewer its texts, the higher the threshold.
+        It holds with 90% confidence, on texts like the development set's: the fewer these, the higher it is,
+        and what they do not show is refused.
 
         >>> model = Model.load("model")  # doctest: +SKIP
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
@@ -219,7 +220,7 @@ class Model(Embedder):
         if not curve:
             raise LimelightError(
                 "the model has no saved curve to choose a threshold on, which takes classes without an order "
-                f"and a development set of {FEWEST} rows; choose one on a labelled table with "
+                f"and a development set of {MIN_DEV_ROWS} rows; choose one on a labelled table with "
                 "'limelight evaluate MODEL TABLE --target-precision'",
                 code="no-curve",
             )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import warn
 from ..network.outputs import activate
-from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
+from ..runtime.confidence import MIN_DEV_ROWS, confidence_facts, fit_temperature
 from ..runtime.folder import Parts, plain_labels, save_folder
 from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..storage.json_file import to_json_values
@@ -47,7 +47,7 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     from .loss import TASK_LOSSES
 
     split = dataset.splits.get("dev")
-    if split is None or len(split) < FEWEST or not TASK_LOSSES[dataset.task].calibrates:
+    if split is None or len(split) < MIN_DEV_ROWS or not TASK_LOSSES[dataset.task].calibrates:
         return {}
     Z, truth = fitted.logits("dev"), np.asarray(split.labels)
     temperature = fit_temperature(Z, truth)
