@@ -393,7 +393,7 @@ def test_the_openapi_document_has_every_route(client):
         if body:
             example = {**body["content"]["application/json"]["example"], "model": "reader"}
             if path == "/explain":
-                for asked in ("against", "joint"):  # of classifiers only
+                for asked in ("label", "against", "joint"):  # of classifiers only
                     assert client.post(path, json=example).status_code == 424
                     del example[asked]
             assert client.post(path, json=example).status_code == (424 if path == "/predict" else 200)
