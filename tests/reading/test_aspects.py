@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.bundled import ASPECT_LISTS
-from limelight.reading.aspect_sum import estimate, sum_by_aspect
+from limelight.reading.aspect_sum import estimate, own_words, sum_by_aspect
 from limelight.reading.aspects import MAX_ASPECTS, Aspect, Aspects
 from reading.readings import make_reading
 from refusing import refuses
@@ -145,6 +145,7 @@ def test_stars_of_an_effect(effect, stars):
     assert estimate(3.0, effect, [1, 2, 3, 4, 5]) == pytest.approx(stars)
     assert estimate(15.0, effect * 5, [5, 10, 15, 20, 25]) == pytest.approx(stars * 5)  # whatever the unit
     assert 0 <= estimate(0.5, effect, [0, 0, 1]) <= 1
+    assert estimate(3.0, effect, [3, 3]) == 3
 
 
 def test_what_has_no_sum_over_words():
@@ -244,3 +245,29 @@ def test_aspects_are_a_sequence():
     assert (len(HOTEL), HOTEL[0].name, list(HOTEL)[1].name) == (2, "rooms", "service")
     assert Aspects([Aspect("rooms", ("room", "bathroom")), HOTEL[1]]) == HOTEL
     assert hash(HOTEL) == hash(Aspects.of(HOTEL.to_dict()))
+
+
+# ---------------------------------------------------------------- seeds and words
+
+
+@pytest.mark.parametrize(("blanks", "found"), [(5, {"service": "front" + " " * 5 + "desks"}), (6, {})])
+def test_a_seed_may_have_four_blanks_more(blanks, found):
+    assert clauses("front" + " " * blanks + "desks", Aspects.of({"service": ["front desk"]})) == found
+
+
+def test_a_seed_of_one_character_is_found_where_there_are_no_blanks():
+    offsets = np.array([[0, 1], [1, 2], [2, 3]])
+    found = sum_by_aspect(Aspects.of({"rooms": ["房"]}), "房很大", offsets, np.ones(3), 0.0, "number")
+    assert found.aspects[0].effect == 3
+
+
+def test_no_aspects_leave_all_of_the_answer_to_the_rest():
+    found = sum_by_aspect(Aspects.of({}), "nice", np.array([[0, 4]]), np.array([0.5]), 1.0, "mean")
+    assert (found.aspects, found.rest, found.answer) == ((), 0.5, 1.5)
+
+
+def test_a_word_that_is_cut_in_two_belongs_by_half_to_what_its_half_mentions():
+    own = own_words(HOTEL, "so clean,Staff smiled", np.array([[0, 2], [3, 14], [15, 21]]))
+    assert own.places == [(0, 2), (3, 8), (9, 14), (15, 21)]
+    assert own.by_word(3).tolist() == [[0, 0, 0], [0, 0.5, 1]]
+    assert own.divide(np.array([1.0, 4.0, 2.0])).tolist() == [1, 2, 2, 2]

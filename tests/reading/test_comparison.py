@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,9 @@ def test_contributions_add_up_by_word_and_top_pairs_are_the_largest():
     np.testing.assert_allclose(second, [0.08, 0.40, 0.04])
     assert SOUP.top_pairs(2) == [("soup", "soup", 0.50), ("Cold", "The", 0.06)]
     assert len(SOUP.top_pairs(100)) == 6
+    even = replace(SOUP, matrix=np.array([[0.1, 0.2, 0.2], [0.2, 0.1, 0.2]]))
+    found = [pair[:2] for pair in even.top_pairs()]  # five; of equal ones the first
+    assert found == [("Cold", "soup"), ("Cold", "!"), ("soup", "The"), ("soup", "!"), ("Cold", "The")]
     assert repr(SOUP) == "Comparison('Cold soup', 'The soup!', similarity=0.520, matrix=(2, 3))"
 
 

@@ -1,4 +1,5 @@
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from reading.readings import make_reading
         ("a 👩‍🍳 b", ["a", "👩‍🍳", "b"]),  # two emoji and a joiner
         ("👍🏽!", ["👍🏽", "!"]),  # a skin tone
         ("🇫🇷🇩🇪", ["🇫🇷", "🇩🇪"]),  # two flags of two halves each
+        ("a🇫🇷b", ["a", "🇫🇷", "b"]),
         ("e\u0301 ü", ["e\u0301", "ü"]),  # an accent of its own
         ("1\ufe0f\u20e3 x", ["1\ufe0f\u20e3", "x"]),  # a keycap
         ("🏴\U000e0067\U000e0062\U000e007f!", ["🏴\U000e0067\U000e0062\U000e007f", "!"]),  # a flag with tags
@@ -49,6 +51,12 @@ def test_the_end_of_a_contraction_whose_beginning_is_no_word_stands_alone():
     assert split_pieces(make_reading("ab's", pattern="a|'s")).words == ["a", "'s"]
 
 
+def test_a_piece_is_known_if_all_its_words_are():
+    pattern, know = r"\w+?(?=n't)|n't|\w+", np.array([True, False, True, True, True, False])
+    reading = replace(make_reading("can't won't so no", pattern=pattern), known=know)
+    assert split_pieces(reading).known == (False, True, True, False)
+
+
 def test_a_text_without_words_has_no_pieces():
     pieces = split_pieces(make_reading("", np.zeros((1, 0))))
     assert (pieces.words, pieces.gaps, pieces.known) == ([], [""], ())
@@ -80,6 +88,7 @@ def test_passages_join_where_they_meet():
     assert passages(levels) == [(7, 19), (37, 44)]
     assert passages(levels, most=1) == [(7, 14)]
     assert passages(np.zeros(60, dtype=int)) == [(0, 4)]
+    assert len(passages(np.arange(400) % 20 // 19)) == 16
 
 
 @examples(150)
