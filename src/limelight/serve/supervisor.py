@@ -71,5 +71,6 @@ def _describe(exitcode: int | None) -> str:
     >>> _describe(-9), _describe(1)
     ('was killed by signal 9', 'ended with status 1')
     """
-    killed = exitcode is not None and exitcode < 0
-    return f"was killed by signal {-exitcode}" if killed else f"ended with status {exitcode}"
+    if exitcode is not None and exitcode < 0:
+        return f"was killed by signal {-exitcode}"
+    return f"ended with status {exitcode}"
