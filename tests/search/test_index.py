@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from limelight import Index, LimelightError, load
 from limelight.runtime import reader
 from limelight.runtime.reader import model_sha256
 from limelight.search import index_folder
-from limelight.search.build import new_config, writing
+from limelight.search.build import _clear_unless_part_of, new_config, writing
 from limelight.search.corpus import Corpus
 from limelight.search.ranking import Ranking
 from limelight.search.shards import ZERO
@@ -277,6 +279,23 @@ def test_a_killed_creation_does_not_stand_in_its_own_way(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert len(os.listdir(tmp_path / "index")) == 1
     assert len(Index.create(tmp_path / "index", ["Only this."])) == 1
+
+
+def test_a_new_index_goes_on_from_its_own_beginning_alone(tmp_path):
+    config = index_folder.IndexConfig("reader", "0" * 64, 3, False, "int8")
+    corpora = [SimpleNamespace(sha256="rows:1", text=None), SimpleNamespace(sha256="rows:2", text="t")]
+    for changes, sources, stays in (
+        ({}, [], True),
+        ({"numbered": 5}, [("rows:2", "t")], True),
+        ({}, [("rows:1", None), ("rows:2", None)], False),
+        ({"size": 4}, [("rows:1", None)], False),
+    ):
+        begun = replace(config, **changes)
+        begun.sources = [index_folder.Source("list", *each) for each in sources]
+        (tmp_path / "place").mkdir(exist_ok=True)
+        index_folder.write_config(tmp_path / "place", begun)
+        _clear_unless_part_of(tmp_path / "place", corpora, config)
+        assert (tmp_path / "place").exists() == stays, (changes, sources)
 
 
 def test_an_index_that_another_process_replaced_is_added_to_with_its_own_model(tmp_path):

@@ -17,7 +17,7 @@ import trained
 from drawing import examples
 from limelight import Index
 from limelight.runtime.forbidden import write_forbidden
-from limelight.search import index_folder, ranking
+from limelight.search import index_folder, postings, ranking
 from limelight.search.build import build, new_config
 from limelight.search.corpus import Corpus
 from limelight.search.page import _effects
@@ -136,6 +136,19 @@ def test_arrays_that_do_not_fit_together_are_noticed():
     for name in POSTINGS:
         assert not replace(postings, **{name: getattr(postings, name)[:-1]}).fit_together(2)
     assert not replace(postings, word_ends=np.array([9, 8])).fit_together(2)
+
+
+@pytest.mark.parametrize(
+    ("ends", "fit"),
+    [([], False), ([6], True), ([7], False), ([-1, 6], False), ([3, 3, 6], True), ([0, 5, 3, 6], False)],
+)
+def test_the_ends_of_parts_never_go_back(ends, fit):
+    assert postings._are_ends(np.array(ends, np.int64), 6) == fit
+    assert postings._are_ends(np.zeros(0, np.int64), 0)
+
+
+def test_a_word_that_a_text_is_full_of_is_counted_up_to_what_16_bits_hold():
+    assert pack_postings(["soup " * 65536], WordRules())["counts"].tolist() == [65535]
 
 
 # ---------------------------------------------------------------- in an index
