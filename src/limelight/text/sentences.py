@@ -7,11 +7,20 @@ from collections.abc import Iterator
 
 # Words that have a full stop in the middle of a sentence, beside initials.
 _ABBREVIATIONS = """
-    mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt rep sen gov hon vs etc approx appx dept est inc ltd
-    co corp no nos vol pp ed eds fig figs sec min max avg tel ext ave blvd rd hwy apt bldg jan feb mar apr jun
-    jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun eg ie cf al esp incl excl
+    mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt sen gov vs approx appx dept est inc ltd co corp vol
+    pp avg tel ext ave blvd rd hwy bldg feb apr jun jul aug sep sept oct nov dec mon tue tues thu thur thurs
+    fri eg ie cf esp incl excl
 """
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+# Those that are words or names, too, with what must follow: "No. 5", but "They said no. We left."
+_ABBREVIATED_BEFORE = re.compile(
+    r"""(?i:nos?|figs?|sec|apt)\.[ ]\d
+    | (?i:min|max|etc)\.[ ][^A-Z]
+    | (?:S(?i:at|un)|W(?i:ed)|M(?i:ar)|J(?i:an))\.[ ](?:[\da-z]|[A-Z]\w+\.?\s\d)  # Sat. May 5
+    | (?:R(?i:ep)|H(?i:on))\.[ ]
+    | (?:eds?|al)\.[ ]""",
+    re.VERBOSE,
+)
 # A blank line; the end marks of Chinese and Japanese; end marks, closing quotes and a space; or, as hurried
 # writers type, an end mark between a small letter and a capital: "was nice.The pool".
 _BREAK = re.compile(
@@ -83,6 +92,8 @@ def _ends_sentence(before: str, match: re.Match[str]) -> bool:
     words = before.split()
     word = words[-1].strip("\"'“‘(«[*") if words else ""
     if word.lower() in _ABBREVIATED or (len(word) == 1 and word.isalpha() and word != "I"):
+        return False
+    if _ABBREVIATED_BEFORE.match(f"{word}. {match.string[match.end() : match.end() + 20]}"):
         return False
     if len(words) == 1 and word.isdigit():  # the number of an item in a list
         return False
