@@ -7,15 +7,20 @@ from collections.abc import Iterator
 
 # Words that have a full stop in the middle of a sentence, beside initials.
 _ABBREVIATIONS = """
-    mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt rep sen gov hon vs etc approx appx dept est inc ltd
-    co corp nos vol pp ed eds figs avg tel ext ave blvd rd hwy apt bldg jan feb apr jun
-    jul aug sep sept oct nov dec mon tue tues thu thur thurs fri eg ie cf al esp incl excl
+    mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt sen gov vs approx appx dept est inc ltd co corp vol
+    pp avg tel ext ave blvd rd hwy bldg feb apr jun jul aug sep sept oct nov dec mon tue tues thu thur thurs
+    fri eg ie cf esp incl excl
 """
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split())
-# These are words as well: abbreviations next to a number ("No. 5", "a 10 min. walk"), days and months also as
-# a name in the middle of a sentence ("open on Sat. and Sun. until noon").
-_WORDS_TOO = frozenset(["no", "min", "max", "sec", "fig"])
-_NAMES_TOO = frozenset(["sun", "sat", "wed", "mar"])
+# Those that are words or names, too, with what must follow: "No. 5", but "They said no. We left."
+_ABBREVIATED_BEFORE = re.compile(
+    r"""(?i:nos?|figs?|sec|apt)\.[ ]\d
+    | (?i:min|max|etc)\.[ ][^A-Z]
+    | (?:S(?i:at|un)|W(?i:ed)|M(?i:ar)|J(?i:an))\.[ ](?:[\da-z]|[A-Z]\w+\.?\s\d)  # Sat. May 5
+    | (?:R(?i:ep)|H(?i:on))\.[ ]
+    | (?:eds?|al)\.[ ]""",
+    re.VERBOSE,
+)
 # A blank line; the end marks of Chinese and Japanese; end marks, closing quotes and a space; or, as hurried
 # writers type, an end mark between a small letter and a capital: "was nice.The pool".
 _BREAK = re.compile(
@@ -88,25 +93,11 @@ def _ends_sentence(before: str, match: re.Match[str]) -> bool:
     word = words[-1].strip("\"'“‘(«[*") if words else ""
     if word.lower() in _ABBREVIATED or (len(word) == 1 and word.isalpha() and word != "I"):
         return False
-    if _is_short(word, words[-2] if len(words) > 1 else "", match["next"]):
+    if _ABBREVIATED_BEFORE.match(f"{word}. {match.string[match.end() : match.end() + 20]}"):
         return False
     if len(words) == 1 and word.isdigit():  # the number of an item in a list
         return False
     return not lower or (len(word) > 2 and word.isalpha())  # not after p.m. or 3.5
-
-
-def _is_short(word: str, before: str, after: str) -> bool:
-    """Whether a word that is also an abbreviation is one here, by its neighbours.
-
-    >>> _is_short("No", "", "5"), _is_short("min", "10", "w"), _is_short("Sun", "and", "u")
-    (True, True, True)
-    >>> _is_short("sun", "the", "T"), _is_short("no", "said", "T"), _is_short("max", "the", "t")
-    (False, False, False)
-    """
-    if word.lower() not in _WORDS_TOO | _NAMES_TOO:
-        return False
-    named = word.lower() in _NAMES_TOO and word[0].isupper() and bool(before)
-    return after.isdigit() or (after.islower() and (named or before[-1:].isdigit()))
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
