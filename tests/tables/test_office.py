@@ -150,12 +150,16 @@ def test_a_sheet_that_cannot_be_seen_is_not_the_first(tmp_path: Path) -> None:
 def test_formulas_without_values_are_said(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", May=[["text", "stars"], ["Good", "=4+1"], ["=1", "=2"]])
     with (
-        pytest.warns(UserWarning, match="3 formulas were saved without their values"),
+        pytest.warns(UserWarning, match="formulas were saved without their values, such as in row 2"),
         open_table(path) as found,
     ):
         assert list(found.rows(["text", "stars"])) == [["Good", None]]
     replaced(path, "<f>4\\+1</f><v ?/>|<f>4\\+1</f><v></v>", "<f>4+1</f><v>5</v>")
-    with pytest.warns(UserWarning, match="2 formulas"), open_table(path) as found:
+    with pytest.warns(UserWarning, match="such as in row 3"), open_table(path) as found:
+        assert list(found.rows(["text", "stars"])) == [["Good", 5]]
+    replaced(path, r"<c r=\"([AB]3)\"[^>]*><f>", r'<c r="\1" t="str"><f>')  # their value is an empty text
+    with warnings.catch_warnings(), open_table(path) as found:
+        warnings.simplefilter("error")
         assert list(found.rows(["text", "stars"])) == [["Good", 5]]
 
 

@@ -136,7 +136,9 @@ def test_no_room_to_put_rows_aside_is_one_line(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("tempfile.SpooledTemporaryFile.write", full)
     with refuses("os-error") as error:
-        Aside("a.csv").append(["Good soup."])
+        full_disk = Aside("a.csv")
+        full_disk.append(["Good soup."])
+        list(full_disk)
     assert "TMPDIR" in str(error.value)
 
 

@@ -37,7 +37,7 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
 
 
 def check_file(path: Path) -> None:
-    """Raise if `path` is missing, a folder, a pipe or a device: a table is read more than once."""
+    """Raise if `path` is missing, a folder, a pipe or a device, which could keep us waiting for ever."""
     with tidy_os_errors(f"cannot read {path}"):  # a name may be too long to look for
         if not path.exists():
             raise LimelightError(f"no such file: {path}", code="file-missing")

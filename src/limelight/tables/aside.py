@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import tidy_os_errors
 
+TOGETHER = 32  # rows that are written as one line
 IN_MEMORY = 2**26  # bytes; more go into a temporary file, which has no name and is gone with the process
 
 
@@ -25,25 +26,28 @@ class Aside:
     def __init__(self, name: str | Path) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
         self._full = f"cannot put the rows of {name} aside in {tempfile.gettempdir()} (TMPDIR names another)"
+        self._last = list[Any]()  # what is not written yet
 
     def append(self, value: Any) -> None:
-        with tidy_os_errors(self._full):
-            self._write(value)
+        self._last.append(value)
+        if len(self._last) == TOGETHER:
+            self._write()
 
     def __iter__(self) -> Iterator[Any]:
+        self._write()
         with tidy_os_errors(self._full):
             self._file.seek(0)
-        yield from self._read()
+        for line in self._file:
+            yield from json.loads(line)
         self._file.seek(0, 2)
 
     def close(self) -> None:
         self._file.close()
 
-    def _write(self, value: Any) -> None:
-        self._file.write(json.dumps(value).encode() + b"\n")
-
-    def _read(self) -> Iterator[Any]:
-        return map(json.loads, self._file)
+    def _write(self) -> None:
+        with tidy_os_errors(self._full):
+            self._file.write(json.dumps(self._last).encode() + b"\n")
+        self._last = []
 
 
 class ArrowAside(Aside):
@@ -51,15 +55,19 @@ class ArrowAside(Aside):
 
     _writer: Any = None
 
-    def _write(self, value: Any) -> None:
+    def append(self, value: Any) -> None:
         import pyarrow as pa
 
-        if self._writer is None:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self._writer = pa.ipc.new_stream(self._file, value.schema, options=options)
-        self._writer.write_batch(value)
+        with tidy_os_errors(self._full):
+            if self._writer is None:
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                self._writer = pa.ipc.new_stream(self._file, value.schema, options=options)
+            self._writer.write_batch(value)
 
-    def _read(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        return iter(() if self._writer is None else pa.ipc.open_stream(self._file))
+        self._file.seek(0)
+        if self._writer is not None:
+            yield from pa.ipc.open_stream(self._file)
+        self._file.seek(0, 2)

@@ -79,12 +79,15 @@ class ExcelTable(CellTable):
         """
         from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
-        book, unsaved = self._book.wb, 0
+        book = self._book.wb
 
         def parse_cell(element: Any) -> Any:
-            nonlocal unsaved
             found = WorkSheetParser.parse_cell(parser, element)
-            unsaved += found["value"] is None and element.find(FORMULA_TAG) is not None
+            is_text = element.get("t") == "str"  # which may be empty
+            if found["value"] is None and not is_text and element.find(FORMULA_TAG) is not None:
+                what = f"formulas were saved without their values, such as in row {found['row']}"
+                warn(f"{self.path}: {what}, and count as empty; open the book in Excel and save it")
+                del parser.parse_cell  # it is said once
             return found
 
         with self._book.archive.open(self._sheet) as source:
@@ -97,9 +100,6 @@ class ExcelTable(CellTable):
                 values = ((cell["column"], _value(cell["value"])) for cell in row if cell["data_type"] != "e")
                 if cells := {column: value for column, value in values if value is not None}:
                     yield number, cells
-        if unsaved:
-            what = f"{unsaved:,} formulas were saved without their values, and count as empty"
-            warn(f"{self.path}: {what}; open the book in Excel and save it")
 
 
 def _fill(cells: dict[int, Any], width: int) -> list[Any]:

@@ -178,13 +178,14 @@ class TableRows(Iterator[Row]):
         return f"{self._path}, {self._table.unit} {self.numbers[place]}"
 
     def _checked(self, rows: Iterator[Values]) -> Iterator[Row]:
+        table, number = self._table, self.numbers.append
         for values in rows:
             try:
                 row = self._check_row(values)
             except BadRowError as error:
                 self._reject(error)
             else:
-                self.numbers.append(self.number)
+                number(table.number)
                 yield row
         if not self._stays_open:
             self._table.close()

@@ -20,6 +20,7 @@ from . import WRITABLE
 from .cells import ABSENT, KeptColumns, as_text, free_names, is_formula, list_cells
 from .excel import SheetWriter, need_openpyxl
 from .formats import FORMATS as READABLE
+from .formats import join_names
 from .rows import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx")
@@ -235,7 +236,7 @@ def _names(kept: KeptColumns, new: Sequence[NewColumn]) -> list[str]:
     names = free_names(kept.names, [column.name for column in new])
     changed = [f"{a!r} is {b!r}" for a, b in zip(kept.names, names, strict=True) if a != b]
     if changed:
-        warn(f"{kept.where}: in the output, its column {', '.join(changed)}: no two columns share a name")
+        warn(f"{kept.where}: in the output, its column {join_names(changed)}: no two columns share a name")
     return names
 
 
