@@ -17,7 +17,7 @@ from ..errors import LimelightError, bad_value
 from ..storage.json_file import to_json_values
 from .shards import Shard
 
-MAX_CONDITIONS = 32  # of a search; as many are kept
+MAX_CONDITIONS, MAX_CHARACTERS = 32, 2**14  # of a search, and of a condition; as many are kept
 _ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
 _SIGN = re.compile("<=|>=|!=|=|<|>")
 _PASSES, _HAS_COLUMN, _HAS_NUMBER = 1, 2, 4  # what is kept of a text and a condition
@@ -108,6 +108,8 @@ def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any
     if text is None or not isinstance(column, str):
         fault = f"cannot filter {shown(column)} by {shown(value)}"
         raise bad_value(f"{fault}; give the name of a column, and a text, a number, or true or false")
+    if len(column) + len(text) > MAX_CHARACTERS:
+        raise bad_value(f"a condition has more than {MAX_CHARACTERS:,} characters; give a shorter value")
     found = Condition(column, sign, text)
     if sign in _ORDERS and found._wanted is None:
         raise bad_value(f"cannot filter by {column[:40]}{sign}{text[:40]}; {sign} needs a number")

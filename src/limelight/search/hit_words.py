@@ -20,7 +20,7 @@ from .hit import Hit, HitWords
 
 BEST_PAIRS = 32  # that a hit keeps
 MAX_WORDS = 2**12  # of a query and of a text: what it takes to leave out each word grows with them
-PIECE_WORDS = 2**11  # of texts that are read at once
+PIECE_WORDS = 2**10  # of texts that are read at once
 _CHARACTERS = 32  # of a word: a text with more than this for each is too long without counting
 
 
