@@ -29,6 +29,7 @@ from limelight.search.build import encode
 from limelight.search.exact import ExactSearch
 from limelight.search.ranking import Ranked
 from limelight.search.shards import Shard, pack_shard, quantise
+from limelight.search.words import WordRules
 
 QUERIES = 64
 
@@ -168,14 +169,12 @@ def measure_words(index: Index, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "texts": len(texts),
         "reading, ms": milliseconds(fast.encode, [texts]),
-        "packing, ms": milliseconds(
-            lambda words: pack_shard(*vectors, entries, words), [False] * args.rounds
-        ),
+        "packing, ms": milliseconds(lambda words: pack_shard(*vectors, entries, words), [None] * args.rounds),
         "packing with words, ms": milliseconds(
-            lambda words: pack_shard(*vectors, entries, words), [True] * args.rounds
+            lambda words: pack_shard(*vectors, entries, words), [WordRules()] * args.rounds
         ),
         "bytes without and with words": [
-            len(pack_shard(*vectors, entries, words)) for words in (False, True)
+            len(pack_shard(*vectors, entries, words)) for words in (None, WordRules())
         ],
         "a query, ms": {
             by: milliseconds(lambda q, by=by: index.search(q, by=by, words=False), queries[:20])

@@ -248,7 +248,7 @@ class AspectTexts:
         From texts whose answer is on the same side of the mean: there a clause is seldom meant otherwise.
         """
         seen: set[str] = set()
-        here = here[sign * (self.answers[here] - self.answers.mean()) > 0]
+        here = here[sign * (self.answers[here] - self.answers.mean()) >= 0]
         for k in here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]:
             effect = float(self.clause_effect[k, a])
             if len(seen) == most or effect * sign <= 0:

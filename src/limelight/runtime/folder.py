@@ -194,8 +194,6 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
-    if task == "regression" and plain != ["value"]:
-        raise LimelightError(f"the label of a number is 'value'; got {str(plain)[:60]}", code="label-count")
     if len(plain) < (2 if answers_of(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv

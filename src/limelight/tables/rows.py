@@ -17,8 +17,6 @@ from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from ..errors import LimelightError, check_choice, warn
 from .cells import KeptColumns, as_text
 from .columns import Columns, check_column
@@ -247,6 +245,8 @@ def open_rows(
 
 def show_reading(rows: Iterable[Any], path: Path, progress: bool) -> Any:
     """The same rows, counted on a terminal while a table is read that is worked on later."""
+    from tqdm import tqdm  # not in what predicts
+
     return tqdm(rows, f"reading {path.name}", unit=" rows", leave=False, disable=None if progress else True)
 
 
