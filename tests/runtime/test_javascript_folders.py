@@ -96,7 +96,6 @@ HOSTILE: dict[str, Damage] = {
     "fewer labels": config(lambda c: c["labels"].pop()),
     "labels alike": config(lambda c: c.update(labels=[1, "1", "x"])),
     "a label is null": config(lambda c: c.update(labels=[None, "a", "b"])),
-    "labels of a number": options(task="regression"),
     "thresholds for others": config(
         lambda c: (c["recipe"]["text"].update(task="multi-label"), c.update(thresholds=[0.5]))),
     "a threshold above 1": config(
