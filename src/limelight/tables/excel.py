@@ -119,7 +119,7 @@ def _value(cell: Any) -> Any:
     """
     if isinstance(cell, str):
         return _unescape(cell) or None
-    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
+    if isinstance(cell, datetime.date | datetime.time):
         return str(cell).removesuffix(" 00:00:00")
     return str(cell) if isinstance(cell, datetime.timedelta) else cell
 

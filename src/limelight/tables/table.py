@@ -244,7 +244,7 @@ class _JsonTable(_TextTable):
         return list(dict.fromkeys(key for row in found for key in row))
 
     def _picker(self, wanted: Sequence[str | None]) -> Callable[[Any], list[Any]]:
-        return lambda row: [name and row.get(name) for name in wanted]
+        return lambda row: [row.get(name) for name in wanted]
 
     def columns(self) -> KeptColumns:
         self.hold()
