@@ -1,7 +1,8 @@
 """Words that a model must not read, such as the names of chains: in the facts of its config.json, with edits.
 
-They are dropped where a text becomes words (text/tokenizer.py), before anything is computed. So the answer is
-the same whichever of them a text has, or none, and none has a weight.
+They are dropped where a text becomes words (text/tokenizer.py), however they are written
+(text/forbidding.py), before anything is computed. So the answer is the same whichever of them a text has, or
+none, and none has a weight.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ import os
 from array import array
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from .forbidding import blank_divided, is_forbidden
 from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS
-from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_forbidden, is_open, word_splitter
+from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_open, word_spans, word_splitter
 
 compiled: Any = None
 with suppress(ImportError):  # installed where there was no C compiler
@@ -88,6 +89,9 @@ class Numbering:
 
     def number(self, texts: Iterable[str]) -> NumberedWords:
         """The numbers of the words of each text."""
+        if self.forbidden:
+            spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
+            texts = [blank_divided(text, self.forbidden, spans) for text in texts]
         if compiled is None:
             return self._number(texts)
         try:

@@ -7,9 +7,8 @@ ASCII.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -24,57 +23,6 @@ MAX_PIECES, LONGEST_PIECE = 2**16, 32  # remembered, some ten megabytes; charact
 _CONTROL_SPACE = re.compile("[\x1c-\x1f]")  # space for str.split, but not for the rules
 # A number after one of these may be one word with it, or decide whether its full stop belongs to it.
 BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split())})\.)\Z", re.IGNORECASE)
-# Drawn as nothing: soft hyphens, joiners, marks of direction, variation selectors, fillers; circles.
-_HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20dd-\u20e4"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
-)
-# Combining classes of marks through, above and below letters, not of the vowels of a script.
-_ACCENTS = frozenset({1, *range(200, 256)})
-_MARK = re.compile("[!-/:-@\\[-`{-~\u2010-\u2027]")  # of ASCII; typographic hyphens, dashes and quotes
-
-
-def is_forbidden(word: str, forbidden: frozenset[str]) -> bool:
-    """Whether a word, or a part of it between marks, is one of these, which are casefolded.
-
-    What hardly shows does not count: accents, soft hyphens, joiners, variation selectors.
-
-    >>> words = ("HILTON!good", "Hil\u00adt\u0301on", "Hiltons")
-    >>> [is_forbidden(word, frozenset({"hilton"})) for word in words]
-    [True, True, False]
-    """
-    if not word.isascii():
-        word, forbidden = plain(word), _plain_words(forbidden)
-    word = word.casefold()
-    if word in forbidden or word.isalpha():
-        return word in forbidden
-    marks = [mark.start() for mark in _MARK.finditer(word)]
-    starts, ends = [0, *(mark + 1 for mark in marks)], [*marks, len(word)]
-    most = _most_parts(forbidden)
-    parts = (word[start:end] for k, start in enumerate(starts) for end in ends[k : k + most])
-    return any(part in forbidden for part in parts)
-
-
-def plain(word: str) -> str:
-    """A word without accents and without characters that do not show, in compatible letters.
-
-    >>> plain("cafe\u0301"), plain("ﬁne\ufe0f"), plain("की")
-    ('cafe', 'fine', 'की')
-    """
-    letters = unicodedata.normalize("NFKD", word.casefold())
-    kept = "".join(c for c in letters if not (_HIDDEN.match(c) or unicodedata.combining(c) in _ACCENTS))
-    return unicodedata.normalize("NFKC", kept)
-
-
-@lru_cache(maxsize=8)
-def _plain_words(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(plain, words))
-
-
-@lru_cache(maxsize=8)
-def _most_parts(words: frozenset[str]) -> int:
-    """How many parts between marks one of these words has: "coca-cola" has two."""
-    return max((1 + len(_MARK.findall(word)) for word in words), default=1)
 
 
 @cache
@@ -172,7 +120,17 @@ def _split_unicode(text: str, lowercase: bool, split_characters: bool) -> list[s
 
 @cache
 def _unicode_rules(lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
-    return build_tokenizer({}, lowercase, split_characters)
+    return build_tokenizer({UNKNOWN_WORD: 0}, lowercase, split_characters)
+
+
+def word_spans(text: str, lowercase: bool, split_characters: bool) -> list[tuple[int, int]]:
+    """Where the words of a text are.
+
+    >>> word_spans("I don't!", True, True)
+    [(0, 1), (2, 4), (4, 7), (7, 8)]
+    """
+    rules = _unicode_rules(lowercase, split_characters)
+    return list(rules.encode(encodable(text), add_special_tokens=False).offsets)
 
 
 def build_tokenizer(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:

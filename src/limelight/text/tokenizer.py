@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, compress, filterfalse
 from operator import not_
 from pathlib import Path
@@ -33,6 +33,7 @@ from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
+from .forbidding import blank_divided, is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
 from .splitting import (
@@ -41,7 +42,7 @@ from .splitting import (
     build_tokenizer,
     encodable,
     has_spaces,
-    is_forbidden,
+    word_spans,
     word_splitter,
 )
 
@@ -79,8 +80,8 @@ class Tokenizer:
         self.forbidden: frozenset[str] = frozenset()
 
     def forbid(self, words: Iterable[str]) -> Tokenizer:
-        """The same, but as if these words, in upper or lower case, were in no text, nor a word that has one
-        between marks ("hilton/marriott").
+        """The same, but as if these words, however they are written (forbidding.py), were in no text, nor one
+        that has such a word between marks ("hilton/marriott").
 
         Nothing else knows of them: neither ids nor offsets nor words of a text have them.
 
@@ -306,10 +307,17 @@ class Tokenizer:
         return self._numbers
 
     def _split_ascii(self, text: str) -> list[str]:
+        text = self._blank_divided(text)
         found = ascii_rules().findall(text.lower() if self.lowercase else text)
         if not self.forbidden:
             return found
         return [word for word in found if not is_forbidden(word, self.forbidden)]
+
+    def _blank_divided(self, text: str) -> str:
+        if not self.forbidden:
+            return text
+        spans = partial(word_spans, lowercase=self.lowercase, split_characters=self.split_characters)
+        return blank_divided(text, self.forbidden, spans)
 
     def blank_forbidden(self, text: str) -> str:
         """The text with spaces in place of forbidden words: the others stay where they are.
@@ -319,6 +327,7 @@ class Tokenizer:
         """
         if not self.forbidden:
             return text
+        text = self._blank_divided(text)
         found = list(text)
         for _, (start, end) in self._located_all(text):
             if is_forbidden(text[start:end], self.forbidden):
@@ -327,6 +336,7 @@ class Tokenizer:
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
+        text = self._blank_divided(text)
         found = self._located_all(text)
         if self.forbidden:
             found = [(k, at) for k, at in found if not is_forbidden(text[slice(*at)], self.forbidden)]
