@@ -147,6 +147,20 @@ def test_columns_that_cannot_be_written_are_one_line(tmp_path, model, value):
         assert len(Index.create(tmp_path / "index", [row, "w2"], model=model, on_bad="skip")) == 1
 
 
+def test_a_number_where_a_text_is_expected_is_its_text(tmp_path, model):
+    rows = [{"text": "w1"}, {"text": 5}, {"text": True}]
+    for given in (rows, write_jsonl(tmp_path / "rows.jsonl", rows)):
+        index = Index.create(tmp_path / "index", given, model=model, overwrite=True)
+        assert {hit.text for hit in index.search("w1")} == {"w1", "5", "true"}
+
+
+def test_the_text_is_guessed_as_elsewhere(tmp_path, model):
+    rows = [{"name": "w1", "remark": "w2 w3 w4 " * 9}]
+    with pytest.warns(UserWarning, match="'remark'"):
+        index = Index.create(tmp_path / "index", write_jsonl(tmp_path / "rows.jsonl", rows), model=model)
+    assert index.search("w1")[0].columns == {"name": "w1"}
+
+
 def test_what_is_not_a_corpus_is_one_line(tmp_path, model):
     with refuses("option-value"):
         Index.create(tmp_path / "index", 5, model=model)

@@ -18,7 +18,7 @@ from ..storage.open_files import open_regular
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
-from ..tables.table import open_table
+from ..tables.table import Table, open_table
 from ..text.sentences import passage_spans, sentence_spans
 from .index_folder import GIVEN
 from .keys import key_text
@@ -107,7 +107,7 @@ class Corpus:
             try:
                 if isinstance(text, BadRowError):
                     raise text
-                check_text(text, f"column {self.text!r}" if self.text else "it")
+                text = check_text(text, f"column {self.text!r}" if self.text else "it")
                 line = self._line(number, text, columns)
             except BadRowError as error:
                 if self.on_bad == "error":
@@ -142,7 +142,7 @@ class Corpus:
             return
         before = self._stat()
         with open_table(self.path) as table:
-            self._choose_text(table.names)
+            self._choose_text(table)
             others = [name for name in dict.fromkeys(table.names) if name != self.text]
             for values in table.rows([self.text, *others]):
                 if isinstance(values, BadRowError):
@@ -153,14 +153,13 @@ class Corpus:
             fault = f"{self.path} changed while it was being read; run this again"
             raise LimelightError(fault, code="file-changed")
 
-    def _choose_text(self, names: list[str]) -> None:
-        assert self.path is not None
-        if self.text is None and self._usual in names:  # the text column of the index so far
+    def _choose_text(self, table: Table) -> None:
+        if self.text is None and self._usual in table.names:  # the text column of the index so far
             self.text = self._usual
-        self.text = choose_columns(self.path, self.text, need_label=False, names=names).text
-        if self.key is not None and self.key not in names:
+        self.text = choose_columns(table, self.text, need_label=False).text
+        if self.key is not None and self.key not in table.names:
             fault = f"{self._where} has no column {self.key!r} to name its rows by"
-            raise LimelightError(f"{fault}; its columns: {', '.join(names)}", code="column-missing")
+            raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
 
     def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
         """The text of a row in memory, and its other columns."""
