@@ -107,7 +107,7 @@ class Corpus:
             try:
                 if isinstance(text, BadRowError):
                     raise text
-                check_text(text, f"column {self.text!r}" if self.text else "it")
+                text = check_text(text, f"column {self.text!r}" if self.text else "it")
                 line = self._line(number, text, columns)
             except BadRowError as error:
                 if self.on_bad == "error":
