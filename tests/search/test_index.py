@@ -451,6 +451,12 @@ def test_an_empty_corpus_leaves_nothing_behind(tmp_path, texts, sentences, compl
     assert not (tmp_path / "index").exists()
 
 
+def test_a_number_in_the_column_of_texts_is_its_text(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": 3}\n{"text": "Good soup."}\n')
+    found = Index.create(tmp_path / "index", tmp_path / "a.jsonl").search("soup", 2)
+    assert {hit.text for hit in found} == {"3", "Good soup."}
+
+
 def test_an_unfinished_corpus_comes_first(tmp_path, index, monkeypatch):
     config = index_folder.read_config(index.folder)
     config.sources[0].finished = False
