@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import markdown
-from .plan import ExperimentRun, Plan
+from .plan import Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_table
-from .results import ResultsByRun, recorded
+from .results import ResultsByRun, RunResult, recorded
 
 MODELS = {
     "self-attention": "as its author ran it",
@@ -32,12 +32,14 @@ def runs(plan: Plan) -> list[ExperimentRun]:
 def write(plan: Plan, results: ResultsByRun) -> None:
     """Write ingredients.md and ingredients.json: accuracy, and what the attention is like by epoch."""
     given, results = recorded(plan, results)
+    lacking = set(MODELS) - {"self-attention"}
+    given = tuple(data for data in given if lacking & {run["model"] for run in _of(results, data)})
     tables = []
     for data in given:
         head = [data.name, "test", "largest weight of a word by epoch", "cosine of two rows by epoch"]
         rows = []
         for model, title in MODELS.items():
-            found = [r for r in results.values() if (r["data"]["name"], r["model"]) == (data.name, model)]
+            found = [run for run in _of(results, data) if run["model"] == model]
             by_epoch = [_by_epoch(found, key) for key in ("largest_weight", "row_cosine")]
             rows.append([title, percent(figures(results, data, model)), *by_epoch])
         tables.append(markdown.table(head, rows))
@@ -51,6 +53,10 @@ def write(plan: Plan, results: ResultsByRun) -> None:
         data_notes(replace(plan, data=given), results),
         content,
     )
+
+
+def _of(results: ResultsByRun, data: Data) -> list[RunResult]:
+    return [run for run in results.values() if run["data"]["name"] == data.name]
 
 
 def _by_epoch(found: list[dict], key: str) -> str:
