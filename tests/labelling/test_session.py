@@ -394,6 +394,9 @@ def test_what_cannot_be_is_refused():
         lambda: several.rename_class("food", "a|b"),
         lambda: session.next("best"),
         lambda: session.next(count=0),
+        lambda: session.label(0, 5),
+        lambda: several.label(0, ["food", None]),
+        lambda: start(["a"], classes=[1, 2]),
         lambda: start(["a"], several=True, ordered=True),
     ):
         with refuses("option-value"):
@@ -401,7 +404,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_a_class_that_is_named_twice_is_one():
-    session = start(["a"], classes=["food", "staff", "food"])
+    session = start(["a"], classes=np.array(["food", "staff", "food"]))
     assert session.classes == ("food", "staff")
 
 
