@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,6 +81,31 @@ def test_the_tests_that_execute_a_line_come_first_and_slow_ones_never():
     }
     mutant = Mutant("a.py", "f", "", (6, 7), ast.Module([], []), None, "", None)
     assert list(mutants.tests_of(mutant, recorded)) == ["quick::b", "quick::a", "slow::a", "slow::c"]
+
+
+def test_only_tests_that_changed_or_whose_files_did_are_recorded_again(monkeypatch, tmp_path):
+    sources, recordings = {"a.py": "a", "b.py": "b"}, []
+
+    def record(files):
+        recordings.append(files[0])
+        return {"seconds": {}, "lines": {"": {f"{files[0][0]}.py": [1]}}}
+
+    (tmp_path / "a_test.py").write_text("")
+    (tmp_path / "b_test.py").write_text("")
+    monkeypatch.setattr(mutants, "KEPT", tmp_path)
+    monkeypatch.setattr(mutants, "_test_files", lambda: {"a": ["a_test.py"], "b": ["b_test.py"]})
+    monkeypatch.setattr(mutants, "_files", lambda: list(sources))
+    monkeypatch.setattr(mutants, "_text", sources.__getitem__)
+    copy = SimpleNamespace(folder=tmp_path, record=record)
+    first = mutants.record(copy)
+    assert mutants.record(copy) == first
+    assert recordings == ["a_test.py", "b_test.py"]
+    sources["b.py"] = "b + 1"
+    mutants.record(copy)
+    (tmp_path / "a_test.py").write_text("assert a")
+    again = mutants.record(copy)
+    assert recordings[2:] == ["b_test.py", "a_test.py"]
+    assert first["a"]["digest"] != again["a"]["digest"] != first["b"]["digest"] != again["b"]["digest"]
 
 
 def test_a_sample_depends_on_the_seed_alone():

@@ -148,6 +148,24 @@ def test_a_group_is_accepted_and_undone_at_once():
     assert session.undo() is None
 
 
+def test_the_next_group_has_no_label_and_has_texts_without_one():
+    texts, _ = make_texts(60)
+    session = start(texts)
+    first, second, third = (group.rows for group in session.groups(3))
+    session.label(first[0], "food")
+    session.accept(second, "rooms")
+    assert session.next_group(3).rows == third
+    for row in third:
+        session.unsure(row)
+    assert session.next_group(3) is None
+
+
+def test_a_closed_labelling_reads_no_further():
+    session = start(["soup"] * 30_000, background=True)
+    session.close()
+    assert not session.vectors._thread.is_alive()
+
+
 def test_two_people_on_one_file(tmp_path):
     texts, labels = make_texts(30)
     ann, ben = (start(texts, journal=tmp_path / "j", by=name) for name in ("ann", "ben"))
@@ -376,10 +394,18 @@ def test_what_cannot_be_is_refused():
         lambda: several.rename_class("food", "a|b"),
         lambda: session.next("best"),
         lambda: session.next(count=0),
+        lambda: session.label(0, 5),
+        lambda: several.label(0, ["food", None]),
+        lambda: start(["a"], classes=[1, 2]),
         lambda: start(["a"], several=True, ordered=True),
     ):
         with refuses("option-value"):
             wrong()
+
+
+def test_a_class_that_is_named_twice_is_one():
+    session = start(["a"], classes=np.array(["food", "staff", "food"]))
+    assert session.classes == ("food", "staff")
 
 
 def test_several_labels_a_text():

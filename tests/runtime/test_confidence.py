@@ -108,6 +108,8 @@ def test_the_temperature_goes_into_the_network_and_changes_no_answer():
 def test_too_few_rows_leave_the_probabilities_as_they_are():
     data = toys.dataset(dev=99)
     assert calibrate(fit(data, toys.recipe(), show=False), data) == {}
+    enough = toys.dataset(dev=100)
+    assert calibrate(fit(enough, toys.recipe(), show=False), enough)["confidence"]["rows"] == 100
     none = toys.dataset(dev=0)
     assert calibrate(fit(none, toys.recipe(), show=False), none) == {}
 
@@ -128,6 +130,13 @@ def test_a_curve_is_what_is_answered_at_its_thresholds(seed, rows, digits):
         sure = confidence >= point.threshold
         assert (point.share, point.precision) == (sure.mean(), correct[sure].mean())
     assert saved_curve(json.loads(json.dumps({"rows": rows, "curve": curve}))) == (curve, rows)
+
+
+def test_a_curve_has_a_hundred_points():
+    confidence = np.linspace(0.1, 0.9, 1000)
+    curve = answer_curve(confidence, confidence > 0.5)
+    assert len(curve) == 100
+    assert [curve[0].threshold, curve[-1].threshold] == [0.1, 0.9]
 
 
 def test_the_threshold_answers_as_much_as_it_can():
@@ -205,6 +214,7 @@ def test_any_curve_has_a_threshold_or_none(texts, precision):
         {"curve": [[0.5, 0, 1]], "rows": 9}, {"curve": [[0.5, 1, 1.1]], "rows": 9},
         {"curve": [[0.5, 1, float("nan")]], "rows": 9}, {"curve": [[0.5, 1, 1], [0.4, 0.5, 1]], "rows": 9},
         {"curve": [[0.5, 0.5, 1], [0.6, 0.5, 1]], "rows": 9},
+        {"curve": [[0.5, 1, 1], [0.5, 0.5, 1]], "rows": 9},
     ],
 )  # fmt: skip
 def test_a_damaged_curve_is_none(facts):

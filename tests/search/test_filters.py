@@ -95,7 +95,7 @@ def test_what_is_not_a_condition_is_refused(built, where):
     assert len(str(error.value)) < 300
 
 
-@pytest.mark.parametrize("k", ["3", 0, -1, 2.5, float("nan"), None, [3]])
+@pytest.mark.parametrize("k", ["3", 0, -1, 2.5, float("nan"), None, [3], True])
 def test_what_is_not_a_number_of_hits_is_refused(built, k):
     index = Index.open(built)
     with refuses("option-value"):
@@ -154,6 +154,13 @@ def test_fractions_are_equal_as_written():
     assert [condition.holds(value) for value in (0.1, "0.10", "1e-1", 0.11)] == [True, True, True, False]
     assert Condition("n", "<", "inf").holds(10**400)
     assert not Condition("n", ">", "5").holds("nan")
+
+
+def test_a_name_with_an_underscore_is_no_number():
+    (condition,) = make_conditions({"id": "12_3"})
+    assert [condition.holds(value) for value in ("12_3", 123, "123", "1_23")] == [True, False, False, False]
+    with refuses("option-value"):
+        make_conditions({"id": ("<", "12_3")})
 
 
 # ---------------------------------------------------------------- what is kept

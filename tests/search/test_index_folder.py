@@ -50,6 +50,11 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], Any], seal: bool = Tru
     path.write_text(json.dumps(data))
 
 
+def test_a_description_without_rules_for_words_is_of_an_index_without_words(folder: Path) -> None:
+    edit(folder, lambda data: data.pop("words"))
+    assert read_config(folder).words == 0
+
+
 def test_what_was_written_is_read(folder):
     config, found = open_shards(folder)
     assert (config.rows, config.living, config.unit) == (3, 2, "texts")

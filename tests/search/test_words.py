@@ -294,6 +294,12 @@ def matching(index: Index, query: str) -> set[str]:
     return {hit.text for hit in index.search(query, by="words")}
 
 
+def test_an_index_that_another_process_built_again_is_compacted_by_its_own_rules(first_rules):
+    Index.create(first_rules.folder, [*FIRST, "A late train."], overwrite=True).delete([1])
+    first_rules.compact()
+    assert (matching(first_rules, "1.8kg"), matching(first_rules, "8kg")) == ({"A 1.8kg laptop."}, set())
+
+
 def test_an_index_keeps_the_rules_that_its_words_were_found_by(first_rules, tmp_path):
     assert matching(first_rules, "news") == {"A new bed.", "News of the day."}  # as ever
     assert matching(first_rules, "1.8kg") == {"A 1.8kg laptop."}

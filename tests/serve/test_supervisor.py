@@ -21,7 +21,8 @@ class FakeWorker:
     def __init__(self, *given: Any) -> None:
         self.parent_conn, self.child = Pipe()
         self.exitcode, self.pid = None, 100 + len(self.started)
-        self.process = SimpleNamespace(is_alive=lambda: self.exitcode is None)
+        self.waited: list[float] = []
+        self.process = SimpleNamespace(is_alive=lambda: self.exitcode is None, join=self.waited.append)
         self.started.append(self)
 
     def start(self) -> None:
@@ -95,3 +96,14 @@ def test_a_worker_that_cannot_start_ends_the_server(parent, capsys):
     assert made.should_exit.is_set()
     assert len(FakeWorker.started) == 1
     assert "worker 100 ended with status 3; the server stops" in capsys.readouterr().err
+
+
+def test_a_worker_that_hangs_does_not_keep_the_server_from_stopping(parent, capsys):
+    made, _ = parent
+    made.config.timeout_graceful_shutdown = 30
+    made.init_processes()
+    ended, hung = FakeWorker.started
+    ended.exitcode = 0
+    made.join_all()
+    assert (hung.waited, ended.exitcode, hung.exitcode) == ([35.0], 0, -9)
+    assert capsys.readouterr().err.endswith("worker 101 did not stop in 35 seconds and was killed\n")

@@ -130,6 +130,7 @@ def test_an_encoding_is_stated_for_a_while(monkeypatch):
         (b"na\xefve \xc3\xa9", None),  # as much of it is UTF-8
         (b"na\xefve \xef\xef \xc3\xa9 xxxxxxxxxxx", "cp1252"),
         (b"na\xefve\0", None),
+        (b"a\0b\0" * 2 + b"abcd" * 3, None),  # zeros here and there
         (b"na\xefve \x81", None),  # which Windows-1252 has not
     ],
 )
@@ -286,6 +287,13 @@ def test_further_columns_come_with_their_rows(tmp_path):
     rows = TableRows(tmp_path / "a.csv", Columns("text", "label"), further=["y", "x"])
     assert list(rows) == [Row("good soup", "5", None, ["2", "1"])]
     assert (rows.number, rows.name_row(0)) == (2, f"{tmp_path / 'a.csv'}, row 2")
+
+
+def test_reasons_come_before_further_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label,x,why,no,y\nNice pool,5,1,pool,Nice,2\n")
+    columns = Columns("text", "label", reasons="why", not_reasons="no")
+    rows = TableRows(tmp_path / "a.csv", columns, parse_reasons=lambda row: row, further="xy")
+    assert list(rows) == [Row("Nice pool", "5", None, ["1", "2"], ["pool", "Nice"])]
 
 
 def test_a_table_of_no_rows_and_one_of_no_good_rows(tmp_path):

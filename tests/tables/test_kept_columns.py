@@ -143,6 +143,15 @@ def test_names_are_free():
     assert free_names(["x", "x", "x_2", "x"], []) == ["x", "x_3", "x_2", "x_4"]
 
 
+def test_only_names_that_change_are_said(tmp_path):
+    (tmp_path / "in.csv").write_text("id,text,label\n7,Soup.,x\n")
+    with pytest.warns(UserWarning, match="its column 'label' is 'given_label': no two"):
+        rewrite(tmp_path / "in.csv", tmp_path / "out.csv")
+    (tmp_path / "in.csv").write_text("id,text\n7,Soup.\n")
+    with warnings.catch_warnings(action="error", category=UserWarning):
+        rewrite(tmp_path / "in.csv", tmp_path / "out.jsonl")
+
+
 @examples(100)
 @given(st.lists(st.sampled_from(["a", "a_2", "label", "given_label", ""])), st.booleans())
 def test_no_name_is_given_twice(names, some):

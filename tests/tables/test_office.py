@@ -82,6 +82,13 @@ def test_empty_rows_and_cells_dates_and_errors(tmp_path: Path) -> None:
         assert list(found.columns().types) == ["text", "text", "float"]
 
 
+def test_dates_are_counted_from_1904_where_the_book_says_so(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", May=[["text", "day"], ["Good", datetime.datetime(2026, 5, 1)]])
+    replaced(path, "<workbookPr[^>]*/>", '<workbookPr date1904="1"/>', "xl/workbook.xml")
+    with open_table(path) as found:
+        assert list(found.rows(["day"])) == [["2030-05-02"]]  # the number of a day four years earlier
+
+
 def edit(path: Path, change: Callable[[dict[str, str]], object]) -> Path:
     """A book whose parts, by name, are changed."""
     with zipfile.ZipFile(path) as archive:

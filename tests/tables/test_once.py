@@ -96,6 +96,21 @@ def test_what_is_held_comes_again_from_memory_or_from_the_disk(
             assert rows.number - rows.numbers[0] == count - 1
 
 
+def test_the_columns_of_a_long_table_leave_its_rows_to_be_read(tmp_path: Path, passes: Counter[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(FILES["a.jsonl"])
+    with open_table(tmp_path / "a.jsonl") as table:
+        assert table.columns().types == ["text", "int"]
+        assert [row for (row,) in table.rows(["id"])] == list(range(300))
+    assert passes == {"a.jsonl": 1}
+
+
+def test_the_head_of_a_parquet_table_is_its_first_rows(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": TEXTS, "id": list(range(300))}), tmp_path / "a.parquet")
+    with open_table(tmp_path / "a.parquet") as table:
+        assert [tuple(row) for row in table.head()] == [(TEXTS[k], k) for k in range(100)]
+        assert [row for (row,) in table.rows(["id"])] == list(range(300))
+
+
 def test_arrow_types_survive_being_put_aside(tmp_path: Path) -> None:
     kinds = pa.array(["u", "v", None]).dictionary_encode()
     table = pa.table({"text": ["a", "b", "c"], "kind": kinds, "deep": [{"k": [1.5]}] * 3})

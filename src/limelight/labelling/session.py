@@ -80,9 +80,8 @@ class LabelSession:
         self._lock = threading.RLock()
         self._assigned = Assigned()
         self._journal = Journal(journal)
-        self._start = list(classes), dict(descriptions or {})
-        if model is not None and not classes:
-            self._start = [str(label) for label in model.labels], self._start[1]
+        names = list(classes) or [str(label) for label in (model.labels if model is not None else ())]
+        self._start = list(as_labels(names)), dict(descriptions or {})
         self._state = fold(self._journal.events, *self._start)
         self._seen = len(self._journal.events)
         if gone := check_fits(self._journal, self._state, self._rows, several):

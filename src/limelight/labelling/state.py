@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import bad_value
 from .events import Event
 
 Labels = tuple[str, ...]
@@ -168,7 +169,10 @@ def as_labels(label: str | Sequence[str]) -> Labels:
     >>> as_labels("rooms"), as_labels(["rooms", "staff"])
     (('rooms',), ('rooms', 'staff'))
     """
-    return (label,) if isinstance(label, str) else tuple(dict.fromkeys(label))
+    names = [label] if isinstance(label, str) or not isinstance(label, Sequence) else label
+    if not all(isinstance(name, str) for name in names):
+        raise bad_value(f"{label!r} cannot be a label: give the name of a class, or a list of names, as text")
+    return tuple(dict.fromkeys(names))
 
 
 def undone(events: Iterable[Event]) -> set[str]:

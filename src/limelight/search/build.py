@@ -114,7 +114,7 @@ def add_corpus(
     if source is None:
         return 0
     replaced = _Replaced(config, shards, source)
-    if config.key is not None and not update:
+    if not update:
         replaced.check_none(corpus)
     before = source.rows
     entries, rules = islice(corpus.entries(config.unit), before, None), word_rules(config, model)

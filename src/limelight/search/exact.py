@@ -69,7 +69,7 @@ class ExactSearch:
             first, vectors, scales = block
             (products,) = self._session.run({"vectors": vectors, "queries": planes}, "products")
             whole = _join(products.astype(kind, copy=False)) - zeros  # (block, queries)
-            scores = np.multiply(whole.T, scales, dtype=np.float32, casting="unsafe", order="C")
+            scores = np.multiply(whole.T, scales, dtype=np.float32, order="C")
             here = slice(first, first + len(vectors))
             if extra is not None:
                 scores += extra[:, here] / steps[:, None]

@@ -202,6 +202,8 @@ def _number(value: Any) -> Decimal | None:
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
+    if isinstance(value, str) and "_" in value:  # Python ignores it in numbers; "1_2" is a name
+        return None
     try:
         found = Decimal(repr(value) if isinstance(value, float) else value)
     except InvalidOperation:

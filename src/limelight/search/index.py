@@ -319,7 +319,7 @@ class Index:
 
 
 def _check_count(k: Any) -> None:
-    if not isinstance(k, Integral) or k < 1:
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise bad_value(f"k is {shown(k)}; it must be a whole number of at least 1")
 
 

@@ -43,6 +43,17 @@ class Supervisor(Multiprocess):
                 hung = f"did not answer for {seconds} seconds and was killed"
                 self._replace(k, _describe(worker.exitcode) if is_dead else hung)
 
+    def join_all(self) -> None:
+        """Wait until the workers have stopped; one that hangs would keep the parent from ever ending."""
+        limit = (self.config.timeout_graceful_shutdown or 0) + self.config.timeout_worker_healthcheck
+        end = time.monotonic() + limit
+        for worker in self.processes:
+            worker.process.join(max(0.0, end - time.monotonic()))
+            if worker.process.is_alive():
+                worker.kill()
+                log(f"worker {worker.pid} did not stop in {limit} seconds and was killed")
+            worker.join()
+
     def _replace(self, k: int, what: str) -> None:
         """Start another in its place; one that says it cannot start would only say so again."""
         gone = self.processes[k]

@@ -97,7 +97,8 @@ def _letters(word: str) -> str:
         return word
     kept: list[str] = []
     for character in word:
-        if not kept or not _is_accent(character, kept[-1]):
+        # A mark at the start stands on the space before the word.
+        if not (_is_accent(character, kept[-1]) if kept else category(character)[0] == "M"):
             kept.append(character)
     return "".join(kept)
 
