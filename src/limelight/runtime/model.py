@@ -20,6 +20,7 @@ from ..reading.captions import trust_sentence
 from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
+from ..text.learnt_rows import LearntRows
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
@@ -61,6 +62,7 @@ class Model(Embedder):
         self.task = find_task(self.recipe.text.task).name
         self.trust = trust_sentence(self.facts.get("trust"))
         self.aspects = saved_aspects(self.facts.get("aspects"))
+        self.learnt_rows = LearntRows.from_fact(self.facts.get("learnt_rows"))  # None: not known
         if self.aspects:
             check_takes_aspects(self.task, self.pair)
             check_ratings(self.aspects, self.recipe.model)
