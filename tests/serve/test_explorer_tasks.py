@@ -250,7 +250,7 @@ function answer({ file, filters, addresses }) {
   return {
     rows: filters.map(filter => [...table.select({ ...all, ...filter })]),
     score: table.task.score(table, 0),
-    counts: table.task.isNumber ? [] : table.counts(undefined, 0),
+    counts: table.task.isNumber ? [] : table.counts(table.mask(all), 0),
     bins: table.task.hasSeveral ? [-1, 1].map(label => table.calibration(table.mask(all), 0, label)) : [],
     groups: ["truth", "predicted"].map(kind => [...table.groups(kind, 0).values]),
     orders: Object.keys(table.orders(all)),

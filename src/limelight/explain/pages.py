@@ -16,6 +16,7 @@ from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
+from ..runtime.held_out import HeldOut, development_sentence
 from ..runtime.metrics import Metrics
 from ..runtime.model import Model
 from . import plots
@@ -114,12 +115,14 @@ def _title(names: Sequence[str], data: str) -> str:
 
 def render_report(
     reports: list[ModelReport], data: str, rng: np.random.Generator, baselines: Baselines | None = None,
-    lifts: Lifts | None = None,
+    lifts: Lifts | None = None, seen: HeldOut | None = None,
 ) -> str:  # fmt: skip
-    """The page on one model or two; `rng` draws the examples."""
+    """The page on one model or two; `rng` draws the examples, `seen` says which rows they learnt from."""
     first, single = reports[0], len(reports) == 1
+    before = development_sentence(first.model.facts) if single else ""
     return render_page(
         "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
+        seen=seen, seen_said=seen.sentences(before) if seen else "",
         title=_title([each.name for each in reports], data),
         first_page=LiftsPage(lifts).given() if lifts else None,
         methods=dict.fromkeys(
@@ -231,8 +234,9 @@ class Comparison(NamedTuple):
 
 
 def _compare(first: ModelReport, second: ModelReport) -> Comparison:
-    first_only = int((first.correct & ~second.correct).sum())
-    second_only = int((second.correct & ~first.correct).sum())
+    new = first.measured
+    first_only = int((first.correct & ~second.correct)[new].sum())
+    second_only = int((second.correct & ~first.correct)[new].sum())
     try:
         alike = agreement(first.readings, second.readings)
     except LimelightError:

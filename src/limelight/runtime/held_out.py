@@ -73,7 +73,7 @@ class HeldOut(NamedTuple):
         """What the figures are of; `before` says what was measured in training.
 
         >>> HeldOut.of({"hotels": np.array([True, True, False])}, 3).sentences()
-        '2 of these 3 rows were learnt from; the figures are of the other 1.'
+        '2 of these 3 rows were learnt from; the figures are of the other one.'
         """
         rows, said = len(self.learnt), list[str]()
         others = rows - self.count
@@ -81,7 +81,7 @@ class HeldOut(NamedTuple):
             learnt = (
                 f"{self.count:,} of these {rows:,} rows {'was' if self.count == 1 else 'were'} learnt from"
             )
-            said.append(f"{learnt}; the figures are of the other {others:,}.")
+            said.append(f"{learnt}; the figures are of the other {'one' if others == 1 else f'{others:,}'}.")
         elif self.count:
             learnt = "This row was" if rows == 1 else f"All of these {rows:,} rows were"
             said.append(f"{learnt} learnt from: the figures say how well it remembers, not how good it is.")
