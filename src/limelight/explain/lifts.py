@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
 from ..tables.rows import is_missing
 from .intervals import Difference, Mean, certain, differences, mean_of, means, trend
+from .leaks import Leak, Leaks
 from .periods import Dates, Periods, count_periods, read_dates
 from .variants import stream_texts
 
@@ -123,6 +124,7 @@ class Lifts:
     dates: Dates | None = None
     periods: Periods | None = None
     groups: Groups | None = None
+    leaks: tuple[Leak, ...] = ()  # words that may be names, where nothing else is measured
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`."""
@@ -183,9 +185,11 @@ class AspectTexts:
 
     def read(self, progress: bool = False) -> Lifts:
         """Read all texts for their aspects alone."""
-        for reading in stream_texts(self.model, self.texts, progress=progress):
+        leaks = Leaks()
+        for k, reading in enumerate(stream_texts(self.model, self.texts, progress=progress)):
             self.add(reading)
-        return self.measure()
+            leaks.add(reading, self.groups[k] if self.groups else "")
+        return replace(self.measure(), leaks=leaks.find())
 
     def add(self, reading: Reading) -> None:
         """The next text."""

@@ -29,6 +29,7 @@ from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration
+from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
 from .overview import RowOverview, describe_rows, same_answers
 from .pages import FEW_CLASSES, render_lifts, render_report
@@ -95,8 +96,13 @@ def measure_report(
     ]
     tf_idf = None if train is None else _tf_idf(chosen[0], train, tested)
     lifts = shown.measure() if shown else None
+    leaks = Leaks()
+    for k, reading in zip(sample, reports[0].readings, strict=True):
+        leaks.add(reading, shown.groups[k] if shown and shown.groups else "")
     of_what = f"{data or 'these texts'}{seen.of_what and f': {seen.of_what}'}"
-    return Report(reports, lifts, names[0], data, rng, baselines_of(reports[0], of_what, tf_idf), seen)
+    return Report(
+        reports, lifts, names[0], data, rng, baselines_of(reports[0], of_what, tf_idf), seen, leaks.find()
+    )
 
 
 def _rows_seen(models: Mapping[str, Model], texts: list[str], texts2: list[str] | None) -> HeldOut:
@@ -131,12 +137,15 @@ class Report(NamedTuple):
     rng: np.random.Generator | None = None  # draws the examples
     baselines: Baselines | None = None
     seen: HeldOut | None = None  # which rows the models learnt from
+    leaks: tuple[Leak, ...] = ()  # words of the first model that may be names
 
     def html(self) -> str:
         """The page."""
         if self.models and self.rng:
             rng = copy.deepcopy(self.rng)  # so that the page is the same each time
-            return render_report(self.models, self.data, rng, self.baselines, self.lifts, self.seen)
+            return render_report(
+                self.models, self.data, rng, self.baselines, self.lifts, self.seen, self.leaks
+            )
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":
@@ -148,6 +157,7 @@ class Report(NamedTuple):
         """Plain values, ready for `json.dumps`; of each model the figures of 'limelight evaluate'."""
         found: dict[str, Any] = {"models": {each.name: each.metrics.to_dict() for each in self.models}}
         found |= self.seen.to_dict() if self.seen else {}
+        found["names"] = [each.to_dict() for each in self.leaks or (self.lifts.leaks if self.lifts else ())]
         return found | ({"aspects": self.lifts.to_dict()} if self.lifts else {})
 
 

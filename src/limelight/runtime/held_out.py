@@ -25,7 +25,7 @@ class HeldOut(NamedTuple):
         """From what each model of a name learnt from, (rows,), or None where it does not know.
 
         >>> found = HeldOut.of({"hotels": np.array([True, True, False])}, 3)
-        >>> found.measured.tolist(), found.count
+        >>> found.measured.tolist(), found.trained_on
         ([False, False, True], 2)
         """
         known = [each for each in learnt.values() if each is not None]
@@ -33,7 +33,7 @@ class HeldOut(NamedTuple):
         return cls(union, tuple(name for name, each in learnt.items() if each is None), tuple(learnt))
 
     @property
-    def count(self) -> int:
+    def trained_on(self) -> int:
         """The rows that were learnt from."""
         return int(self.learnt.sum())
 
@@ -45,7 +45,7 @@ class HeldOut(NamedTuple):
     @property
     def is_mixed(self) -> bool:
         """Whether some rows were learnt from and others not."""
-        return 0 < self.count < len(self.learnt)
+        return 0 < self.trained_on < len(self.learnt)
 
     @property
     def of_what(self) -> str:
@@ -57,7 +57,7 @@ class HeldOut(NamedTuple):
         rows = int(self.measured.sum())
         if self.is_mixed:
             return f"{rows:,} row{'' if rows == 1 else 's'} not learnt from"
-        return f"{rows:,} rows, all learnt from" if self.count else ""
+        return f"{rows:,} rows, all learnt from" if self.trained_on else ""
 
     @property
     def share(self) -> str:
@@ -66,8 +66,9 @@ class HeldOut(NamedTuple):
         >>> HeldOut.of({"hotels": np.array([True, False])}, 2).share
         '1 of these 2 rows was learnt from.'
         """
-        said = f"{self.count:,} of these {len(self.learnt):,} rows {'was' if self.count == 1 else 'were'}"
-        return "" if self.unsure else f"{said} learnt from."
+        were = "was" if self.trained_on == 1 else "were"
+        said = f"{self.trained_on:,} of these {len(self.learnt):,} rows {were} learnt from."
+        return "" if self.unsure else said
 
     def sentences(self, before: str = "") -> str:
         """What the figures are of; `before` says what was measured in training.
@@ -76,13 +77,13 @@ class HeldOut(NamedTuple):
         '2 of these 3 rows were learnt from; the figures are of the other one.'
         """
         rows, said = len(self.learnt), list[str]()
-        others = rows - self.count
+        others = rows - self.trained_on
         if self.is_mixed:
-            learnt = (
-                f"{self.count:,} of these {rows:,} rows {'was' if self.count == 1 else 'were'} learnt from"
-            )
-            said.append(f"{learnt}; the figures are of the other {'one' if others == 1 else f'{others:,}'}.")
-        elif self.count:
+            were = "was" if self.trained_on == 1 else "were"
+            rest = "one" if others == 1 else f"{others:,}"
+            learnt = f"{self.trained_on:,} of these {rows:,} rows {were} learnt from"
+            said.append(f"{learnt}; the figures are of the other {rest}.")
+        elif self.trained_on:
             learnt = "This row was" if rows == 1 else f"All of these {rows:,} rows were"
             said.append(f"{learnt} learnt from: the figures say how well it remembers, not how good it is.")
             said += [before] if before else []
@@ -93,7 +94,7 @@ class HeldOut(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `learnt_from` is None where a model cannot tell."""
-        return {"of_rows": len(self.learnt), "learnt_from": None if self.unsure else self.count}
+        return {"of_rows": len(self.learnt), "learnt_from": None if self.unsure else self.trained_on}
 
 
 def development_sentence(facts: Mapping[str, Any]) -> str:
