@@ -242,7 +242,7 @@ def test_every_task(labels: Any, task: str, unit: str, title: str):
 def test_it_is_the_first_section_of_a_report():
     truth = [(1, 3, 5)[k % 3] for k in range(len(TEXTS))]
     page = to_report(model_of(), TEXTS, truth, dates=DATES, groups=GROUPS, by="hotel", most=20)
-    assert re.findall(r'<section id="(\w+)', page)[:2] == ["aspects", "words"]
+    assert re.findall(r'<section id="(\w+)', page)[:3] == ["aspects", "summary", "words"]
     assert "From 20 of the texts" in page
     assert f"Of {len(TEXTS)} texts" in page
     assert "<b>A</b>" not in page
