@@ -38,35 +38,21 @@ def test_words_written_as_names_and_words_of_one_group_are_found() -> None:
     assert round(paris.weight, 6) == 0.1
 
 
-def test_a_word_at_the_start_of_a_sentence_or_in_capitals_is_no_name() -> None:
+def names_in(*texts: str) -> Names:
+    """What is known from each of the texts, five times."""
     names = Names()
-    for _ in range(5):
-        names.add(["Rooms", "are", "fine", ".", "Breakfast", "was", "BAD"])
-        names.add(['"', "Lobby", '"', ":", "Pool"])
+    for text in texts * 5:
+        names.add(text.split())
+    return names
+
+
+def test_a_word_at_the_start_of_a_sentence_or_in_capitals_is_no_name() -> None:
+    names = names_in("Rooms are fine . Breakfast was BAD", '" Lobby " : Pool')
     assert not any(map(names.has, ("rooms", "breakfast", "bad", "lobby", "pool")))
 
 
 def test_ordinary_words_of_names_stay() -> None:
-    names = Names()
-    for _ in range(5):
-        names.add(
-            [
-                "we",
-                "like",
-                "the",
-                "Grand",
-                "Hotel",
-                "Tucan",
-                ",",
-                "a",
-                "grand",
-                "hotel",
-                "where",
-                "the",
-                "hotel",
-                "bar",
-            ]
-        )
+    names = names_in("we like the Grand Hotel Tucan , a grand hotel where the hotel bar")
     assert words_of_names(["Hotel", "Tucan", "of", "Unseen", "&", "7"], names) == (
         ["tucan", "of", "unseen"], ["hotel"],
     )  # fmt: skip

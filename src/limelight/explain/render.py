@@ -9,7 +9,6 @@ from ..reading import captions
 from ..reading.html import render_style, style, templates
 from ..reading.pieces import printable
 
-
 _STYLE = "report.css.jinja"
 
 
