@@ -30,6 +30,7 @@ from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
 from .model_aspects import aspect_facts, check_takes_aspects, require_aspects, saved_aspects, write_aspects
+from .refits import refit_shares, saved_refits
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -61,6 +62,7 @@ class Model(Embedder):
         self.task = find_task(self.recipe.text.task).name
         self.trust = trust_sentence(self.facts.get("trust"))
         self.aspects = saved_aspects(self.facts.get("aspects"))
+        self.refits = saved_refits(self.facts.get("refits"), self.recipe.model)
         if self.aspects:
             check_takes_aspects(self.task, self.pair)
             check_ratings(self.aspects, self.recipe.model)
@@ -489,6 +491,7 @@ class Model(Embedder):
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
             support=support, in_mean=in_mean, aspect_list=self.aspects, about=about,
             rated=rate_words(self.aspects, text, recipe),
+            refits=None if self.refits is None else refit_shares(self.refits, text, recipe),
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer
