@@ -74,7 +74,7 @@ def measure_report(
     chosen = [as_model(each) for each in (cast("Sequence[Model]", models) if several else [models])]
     texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
     _check_names(chosen, names)
-    shown = _aspect_texts(chosen, texts, dates, groups, by)
+    shown = _aspect_texts(chosen, texts, labels, dates, groups, by)
     if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
@@ -115,8 +115,9 @@ def _rows_seen(models: Mapping[str, Model], texts: list[str], texts2: list[str] 
 
 
 def _aspect_texts(
-    models: list[Model], texts: list[str], dates: Sequence[Any] | None, groups: Sequence[Any] | None, by: str
-) -> AspectTexts | None:
+    models: list[Model], texts: list[str], labels: Sequence[Label] | None, dates: Sequence[Any] | None,
+    groups: Sequence[Any] | None, by: str,
+) -> AspectTexts | None:  # fmt: skip
     """Where to note the aspects of one model that has some; None if none are shown."""
     columns = [None if each is None else as_list(each, "columns") for each in (dates, groups)]
     if len(models) > 1 and columns != [None, None]:
@@ -124,7 +125,8 @@ def _aspect_texts(
         raise LimelightError(message, code="option-conflict")
     if columns == [None, None] and (len(models) > 1 or not models[0].aspects.enabled):
         return None
-    return AspectTexts(models[0], texts, columns[0], columns[1], by)
+    labels = None if labels is None or len(labels) != len(texts) else as_list(labels, "labels")
+    return AspectTexts(models[0], texts, columns[0], columns[1], by, labels)
 
 
 class Report(NamedTuple):
