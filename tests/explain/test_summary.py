@@ -32,10 +32,11 @@ def answers(value: float, n: int = 100) -> Answers:
 def lift(name: str, share: float, own: float, others: float, number: int, **more: Any) -> Lift:
     best = Quote(number, "", f"lovely {name}", "", 0.5 - number / 100)
     worst = Quote(number + 50, "", f"awful {name}", "", -0.5 + number / 100)
-    effect = mean(0.1)
+    apart = Difference(own - others, own - others - 0.1, own - others + 0.1, 1e-9)
     return Lift(
-        name, int(100 * share), share, effect, None, (best,), (worst,), answers(own), answers(others), **more
-    )
+        name, int(100 * share), share, mean(0.1), None, (best,), (worst,), answers(own), answers(others),
+        apart, own != others, **more,
+    )  # fmt: skip
 
 
 def lifts_of(
@@ -59,8 +60,8 @@ def lifts_of(
     grouped = Groups(by, called, (10,) * groups, stars, 0, tuple(differ))
     return Lifts(
         "stars", texts, 0, tuple(found), Dates(days, 0, 0, "", "", "week") if months else None, periods,
-        grouped if groups else None, answers(4.0), True, True, scale=(1.0, 5.0),
-        answers_by_period=tuple(mean(3.9, 10 + k) for k in range(months)),
+        grouped if groups else None, answers(4.0), 3.0,
+        tuple(mean(3.9, 10 + k) for k in range(months)), True, True,
     )  # fmt: skip
 
 
