@@ -231,17 +231,8 @@ def test_a_summary_has_a_title_and_is_of_one_model(tmp_path: Path, capsys: pytes
         tmp_path / "stays.csv", text=texts, stars=[(1, 3, 5)[k % 3] for k in range(40)],
         hotel=["A", "B"] * 20, date=[f"2024-0{1 + k % 6}-11" for k in range(40)],
     )  # fmt: skip
-    command = [
-        "report",
-        str(tmp_path / "soup"),
-        str(data),
-        "--by",
-        "hotel",
-        "--date",
-        "date",
-        "--out",
-        str(out),
-    ]
+    columns = ["--by", "hotel", "--date", "date"]
+    command = ["report", str(tmp_path / "soup"), str(data), *columns, "--out", str(out)]
     title = ["--summary", "--title", "What <our> guests 😀 say"]
     assert main([*command, *title, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
