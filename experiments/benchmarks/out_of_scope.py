@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     model = Model.load(args.model)
-    P, truth = predict_labelled(model, args.test, choose_columns(args.test, label=args.label))
+    P, truth, _ = predict_labelled(model, args.test, choose_columns(args.test, label=args.label))
     sure, right = P.max(axis=1), P.argmax(axis=1) == truth
     calibration = measure_calibration(sure.astype(float), right)
     print(f"accuracy {right.mean():.1%}, calibration error {calibration.error:.3f} ({len(right):,} texts)")

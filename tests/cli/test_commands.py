@@ -14,6 +14,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -23,14 +24,23 @@ from safetensors.numpy import load_file
 
 import limelight
 from limelight.cli._parser import commands, parser_for
-from limelight.cli.evaluate import _format_results
+from limelight.cli.evaluate import _format_results, _Measured
 from limelight.config.presets import PRESETS
 from limelight.config.recipe import options
 from limelight.network.parts import parameters_by_part, shapes
+from limelight.runtime.folder import Parts, open_folder, save_folder
+from limelight.runtime.held_out import HeldOut
+from limelight.text.learnt_rows import LearntRows
 from reviews import pairs, reviews, write_csv
 from trained import ARCHITECTURES, network_of, recipe_of
 
 TEXTS, STARS = reviews(30, seed=3)
+NEW = [f"{text} {k}" for k, text in enumerate(TEXTS)]  # texts that no model has learnt from
+
+
+@pytest.fixture
+def new_rows(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "new rows.csv", text=NEW, stars=STARS)
 
 
 def test_help_lists_every_command(call):
@@ -184,11 +194,46 @@ print([os.path.samestat(os.fstat(k), os.stat(os.devnull)) for k in (0, 2)], os.o
 # ---------------------------------------------------------------- evaluate
 
 
-def test_evaluate(call, model, table):
-    code, out, _ = call("evaluate", model, table, "--text", "text", "--label", "stars")
+def test_evaluate(call, model, new_rows):
+    code, out, _ = call("evaluate", model, new_rows, "--text", "text", "--label", "stars")
     assert code == 0
+    assert out.startswith("None of these rows was learnt from.\n")
     assert "100.00%" in out
+    assert "(95% interval of the accuracy: 88.6% to 100.0%)" in out
     assert "true \\ predicted   1   5\n1                 15   0\n5                  0  15\n" in out
+
+
+def test_evaluate_puts_the_rows_that_were_not_learnt_from_first(call, model, table, tmp_path):
+    """Of the training rows one is held out; a table of both has the wrong labels where it is new."""
+    _, out, _ = call("evaluate", model, table, "--json")
+    found = json.loads(out)
+    assert (found["rows"], found["of_rows"], found["learnt_from"]) == (1, 30, 29)
+    wrong = [6 - star for star in STARS[:2]]
+    both = write_csv(tmp_path / "both.csv", text=[*TEXTS, *NEW[:2]], stars=[*STARS, *wrong])
+    _, out, _ = call("evaluate", model, both)
+    assert out.startswith("29 of these 32 rows were learnt from; the figures are of the other 3.\n")
+    first, second = (line.split() for line in out.splitlines()[3:5])
+    assert first[:7] == ["3", "rows", "not", "learnt", "from", "3", "33.33%"]
+    assert second[:4] == ["all", "rows", "32", "93.75%"]
+    learnt = json.loads((model / "config.json").read_bytes())["facts"]["learnt_rows"]
+    known = LearntRows.from_fact(learnt).has(TEXTS)
+    only = write_csv(
+        tmp_path / "only.csv",
+        **{
+            name: [x for x, one in zip(column, known, strict=True) if one]
+            for name, column in (("text", TEXTS), ("stars", STARS))
+        },
+    )
+    _, out, _ = call("evaluate", model, only)
+    assert out.startswith("All of these 29 rows were learnt from: the figures say how well it remembers")
+
+
+def test_a_model_of_an_older_version_does_not_know_its_rows(call, model, table, tmp_path):
+    old = Parts(**{**vars(open_folder(model)), "facts": {}})
+    save_folder(tmp_path / "old", old)
+    _, out, _ = call("evaluate", tmp_path / "old", table)
+    assert out.startswith("This model does not know which rows it learnt from;")
+    assert json.loads(call("evaluate", tmp_path / "old", table, "--json")[1])["learnt_from"] is None
 
 
 def test_evaluate_of_many_long_labels_fits_a_terminal():
@@ -196,15 +241,18 @@ def test_evaluate_of_many_long_labels_fits_a_terminal():
     confusion = (np.eye(14, dtype=int) * 9).tolist()
     confusion[3][5], confusion[8][1] = 2, 4
     classes = {name: {"rows": 9, "precision": 1.0, "recall": 1.0, "f1": 1.0} for name in labels}
+    results = SimpleNamespace(to_dict=dict)
     data = {"data": "test.csv", "accuracy": 0.9, "classes": classes, "confusion": confusion}
-    lines = _format_results(data, None).splitlines()
+    rows = HeldOut.of({"model": None}, 126)
+    lines = _format_results(data, _Measured(SimpleNamespace(facts={}), rows, results, results, None))
+    lines = lines.splitlines()[2:]
     assert max(map(len, lines)) <= 100
     assert [(line[:2], line[-1]) for line in lines[-2:]] == [("8:", "4"), ("3:", "2")]
     assert len({line.split("  ")[0] for line in lines[3:]}) == len(lines[3:])  # the labels stay different
 
 
 def test_evaluate_json_and_threshold(call, model, tmp_path):
-    wrong = write_csv(tmp_path / "wrong.csv", text=TEXTS, stars=[6 - star for star in STARS])
+    wrong = write_csv(tmp_path / "wrong.csv", text=NEW, stars=[6 - star for star in STARS])
     code, out, err = call("evaluate", model, wrong, "--json", "--at-least", "0.5")
     assert (code, err) == (1, "limelight: accuracy 0.00% is below 50.00%\n")
     found = json.loads(out)

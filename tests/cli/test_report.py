@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import limelight
 from limelight.cli import main
+from limelight.runtime.folder import save_folder
 from reviews import FLAGS, reviews, write_csv
 from trained import LABELS, network_of, recipe_of, save, texts_of, weights_of
 
@@ -219,3 +221,32 @@ def test_predicted_numbers_and_lines_have_the_page_on_aspects_alone(call, refuse
     call("aspects", model, "--add", "even=w0")
     assert call(*command)[0] == 0
     assert "What lifts and what lowers the number" in (tmp_path / "r.html").read_text()
+
+
+def test_a_summary_has_a_title_and_is_of_one_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, out = limelight.load(save(tmp_path / "plain", labels=(1, 3, 5))), tmp_path / "guests.html"
+    save_folder(tmp_path / "soup", model.with_aspects({"soup_bowls": ["w1"], "bread": ["w3"]}).parts)
+    texts = [f"{text or 'w1'} and w3" for text in texts_of(40)]
+    data = write_csv(
+        tmp_path / "stays.csv", text=texts, stars=[(1, 3, 5)[k % 3] for k in range(40)],
+        hotel=["A", "B"] * 20, date=[f"2024-0{1 + k % 6}-11" for k in range(40)],
+    )  # fmt: skip
+    columns = ["--by", "hotel", "--date", "date"]
+    command = ["report", str(tmp_path / "soup"), str(data), *columns, "--out", str(out)]
+    title = ["--summary", "--title", "What <our> guests 😀 say"]
+    assert main([*command, *title, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["title"] == "What <our> guests 😀 say"
+    page = out.read_text()
+    assert "What &lt;our&gt; guests 😀 say" in page
+    assert "soup bowls" in page
+    assert "stars that came with the reviews" in page
+    assert "By hotel" in page
+    assert "F1" not in page
+    for wrong in (["--title", "x"], ["--summary", "--train", str(data)]):
+        assert main([*command, *wrong, "--overwrite"]) == 2
+        assert "--summary" in capsys.readouterr().err
+    bare = ["report", str(tmp_path / "plain"), str(data), "--summary", "--out", str(out), "--overwrite"]
+    assert main(bare) == 2
+    assert "aspects" in capsys.readouterr().err
+    assert out.read_text() == page

@@ -16,11 +16,14 @@ import pytest
 
 from browsers import needs_chromium
 from limelight.explain import measure_lifts, to_report
-from limelight.explain.intervals import Difference, mean_of
-from limelight.explain.lifts import AspectTexts, Lift, Lifts, Quote, _marked
+from limelight.explain.intervals import Difference, mean_of, share_of
+from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _marked, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
 from limelight.explain.pages import render_lifts
+from limelight.explain.statements import certain_statements
+from limelight.network.parts import state_size
 from limelight.runtime.model import Model
+from limelight.runtime.refits import refits_to_json
 from reading.test_browser import PHONE, opened
 from refusing import refuses
 from trained import LABELS, network_of, recipe_of, tokenizer, weights_of
@@ -35,7 +38,9 @@ def model_of(labels: Any = (1, 3, 5), task: str = "classification", aspects: Any
         "recipe": recipe,
         "labels": list(labels),
     }
-    return Model.from_parts(**parts, tokenizer=tokenizer(), threads=1).with_aspects(aspects)
+    W = np.random.default_rng(0).normal(0, 0.05, (4, state_size(recipe.model)))
+    facts = {"refits": refits_to_json(W)}
+    return Model.from_parts(**parts, tokenizer=tokenizer(), facts=facts, threads=1).with_aspects(aspects)
 
 
 def some_texts(n: int = 120) -> list[str]:
@@ -118,7 +123,9 @@ def test_the_figures_by_hand():
         assert (each.texts, each.share) == (len(own), len(own) / len(TEXTS))
         if own:
             by_hand = np.array([one[each.name] for one in effects if each.name in one])
-            assert each.effect[1:] == pytest.approx(mean_of(by_hand)[1:])
+            of_texts = mean_of(by_hand)
+            assert each.effect.mean == pytest.approx(of_texts.mean)
+            assert each.effect.n < 2 or each.effect.low < of_texts.low < of_texts.high < each.effect.high
             assert each.stars.mean == pytest.approx(np.mean([one.estimated for one in own]))
             assert sum(period.n for period in each.periods) == len(own)
     assert lifts.periods.labels == ("2012-01", "2012-02", "2012-03", "2012-04")
@@ -149,21 +156,41 @@ def test_gaps_of_pandas_are_no_groups_and_no_dates():
     assert (groups.names, groups.missing) == (("7",), 1)
 
 
-def test_best_and_worst_clauses_are_of_different_texts():
+def test_quotes_are_of_texts_that_praise_or_blame_and_the_model_agrees_with_them_alone():
     model = model_of(aspects={"even": ["w12"]})
     texts = [*TEXTS, *(text.upper() for text in TEXTS[:9]), *TEXTS]
-    (even,) = measure_lifts(model, texts).aspects
+    stars = [(1, 5)[k % 3 == 0] for k in range(len(texts))]
+    (even,) = measure_lifts(model, texts, labels=stars).aspects
+    mean = np.mean([each.aspect_sum.answer for each in model.read_many(texts)])
+    assert even.best + even.worst
     for quotes, sign in ((even.best, 1), (even.worst, -1)):
-        assert len({each.text for each in quotes}) == len({each.clause.lower() for each in quotes}) == 3
+        assert len({each.text for each in quotes}) == len({each.clause.lower() for each in quotes})
         strengths = [sign * each.effect for each in quotes]
         assert strengths == sorted(strengths, reverse=True)
-        assert strengths[-1] > 0
         for each in quotes:
             (share,) = model.read(texts[each.text]).aspects
-            assert each.clause == share.clause
-            inside = slice(*share.span)
-            assert texts[each.text][inside] == each.clause
+            assert each.clause == share.clause == texts[each.text][slice(*share.span)]
             assert f"{each.before.strip('…')}{each.clause}" in texts[each.text]
+            assert each.effect * sign > 0
+            assert stars[each.text] == (5 if sign > 0 else 1)
+            assert (model.read(each.clause).aspect_sum.answer - mean) * sign > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Nice w0", "Nice w0"), ("Can't fault w0", ""), ("w0 is not bad", ""), ("w0", ""),
+        ("w0" + " w7" * 15, ""), ("w0 and w1", ""),
+    ],
+)  # fmt: skip
+def test_quotes_are_short_and_about_one_aspect_without_a_negation(text: str, quoted: str):
+    found = AspectTexts(model_of(), [text, "w5"], labels=[5, 1])
+    for reading in found.model.read_many([text, "w5"]):
+        found.add(reading)
+    found.clause_effect[0] = np.where(found.mentioned[0], 1.0, np.nan)
+    found._agree = lambda quotes, sign: [True] * len(quotes)  # type: ignore[method-assign]
+    (even, *_) = (each for each in found.measure().aspects if each.name == "even")
+    assert [each.clause[:11] for each in even.best] == ([quoted[:11]] if quoted else [])
 
 
 def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] = ("rooms",)) -> Lifts:
@@ -174,7 +201,9 @@ def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] 
     )
     found.effect, found.mentioned = effects, ~np.isnan(effects)
     found.clause_effect, found.stars = np.nan_to_num(effects), np.nan_to_num(effects)
-    found.spans[:], found.answers = (0, 8), np.nan_to_num(effects[:, 0])
+    found.spans[:], found.answers = (0, 8), 3 + np.nan_to_num(effects[:, 0])
+    found.refits, found.alone[:] = np.repeat(effects[:, :, None], 4, axis=2), True
+    found._agree = lambda quotes, sign: [True] * len(quotes)  # type: ignore[method-assign]
     return found.measure()
 
 
@@ -210,11 +239,13 @@ def test_each_group_quotes_its_own_strongest_clause():
     compared = [each for each in found.lifts if each.difference]
     answers = np.nan_to_num(effects[:, 0])
     assert len(compared) > 40
-    for each in compared:
+    quoted = max(QUOTED, sum(each.certain for each in compared))
+    assert all(each.quote is None for each in compared[quoted:])
+    for each in compared[:quoted]:
         own = effects[:, ("rooms", "staff").index(each.aspect)].copy()
         own[np.array(groups) != each.group] = np.nan
         sign = -1 if each.difference.difference < 0 else 1
-        own[sign * (answers - answers.mean()) < 0] = np.nan  # a text that says the opposite is not quoted
+        own[(answers > 0) != (sign > 0)] = np.nan  # a text that says the opposite is not quoted
         if np.isnan(own).all() or sign * np.nanmax(sign * own) * sign <= 0:
             assert each.quote is None
         else:
@@ -242,7 +273,7 @@ def test_every_task(labels: Any, task: str, unit: str, title: str):
 def test_it_is_the_first_section_of_a_report():
     truth = [(1, 3, 5)[k % 3] for k in range(len(TEXTS))]
     page = to_report(model_of(), TEXTS, truth, dates=DATES, groups=GROUPS, by="hotel", most=20)
-    assert re.findall(r'<section id="(\w+)', page)[:2] == ["aspects", "words"]
+    assert re.findall(r'<section id="(\w+)', page)[:3] == ["aspects", "summary", "words"]
     assert "From 20 of the texts" in page
     assert f"Of {len(TEXTS)} texts" in page
     assert "<b>A</b>" not in page
@@ -306,30 +337,66 @@ def test_dates_that_cannot_be_read_are_told():
     assert f"1 text left out: {far} 1 text left out: it has no date." in page
 
 
-@pytest.mark.parametrize(
-    ("effects", "verdict"),
-    [
-        ([0.3, -0.1], "Rooms (+0.30 where it is mentioned) lifts the stars most, and staff (−0.10 where it "
-         "is mentioned) lowers them most."),
-        ([-0.3, 0.0], "Rooms (−0.30 where it is mentioned) lowers the stars most."),
-        ([0.0, 0.0], "No aspect lifts or lowers the stars beyond chance on these texts."),
-    ],
-)  # fmt: skip
-def test_the_verdict(effects: list[float], verdict: str):
-    spread = np.tile([[0.02], [-0.02]], (10, 1))
-    page = LiftsPage(with_effects(np.array([effects]) + spread, ["x"] * 20, ("rooms", "staff")))
-    assert page.verdict == verdict
+def test_the_verdict_says_what_texts_speak_of_and_what_stars_they_gave():
+    rng, texts = np.random.default_rng(0), ["the room"] * 200
+    found = AspectTexts(model_of(aspects={"rooms": ["room"], "staff": ["staff"]}), texts, labels=[3] * 200)
+    found.mentioned[:80, 0] = found.mentioned[::4, 1] = True
+    found.effect = np.where(found.mentioned, rng.normal(0, 0.1, (200, 2)), np.nan)
+    found.given = np.where(np.arange(200) < 80, 2.0, 4.0) + np.tile([0.0, 1.0, 0.0, -1.0], 50)
+    lifts = found.measure()
+    said = "40% of the texts speak of rooms, more than of anything else. "
+    assert (
+        LiftsPage(lifts).verdict
+        == f"{said}Those that speak of rooms gave 2.00 stars on average, the others 4.00."
+    )
+    (rooms,) = (each for each in lifts.aspects if each.name == "rooms")
+    assert (rooms.answers.mean.mean, rooms.others.mean.mean, lifts.answers.mean.mean) == pytest.approx(
+        (2, 4, 3.2)
+    )
+    assert (rooms.answers.high, rooms.answers.low) == (share_of(0, 80), share_of(60, 80))
+    assert [each.stands_out for each in lifts.aspects if each.name == "staff"] == [False]
+
+
+def test_intervals_contain_what_the_refitted_heads_disagree_about():
+    effects = np.random.default_rng(0).normal(0.5, 0.1, (60, 1))
+    groups = ["A"] * 30 + ["B"] * 30
+    effects[:30] += 1.0
+    first = with_effects(effects, groups)
+    texts = ["the room"] * 60
+    wide = AspectTexts(model_of(aspects={"rooms": ["room"]}), texts, groups=groups, by="hotel")
+    wide.effect, wide.mentioned = effects.copy(), ~np.isnan(effects)
+    by_head = np.array([-1.0, 1.0, 2.0, 4.0])  # what each head makes of the same difference
+    wide.refits = effects[:, :, None] * by_head
+    lifts = wide.measure()
+    assert [each.certain for each in first.groups.lifts] == [True, True]
+    assert [each.certain for each in lifts.groups.lifts] == [False, False]
+    (one, *_), (other, *_) = lifts.groups.lifts, first.groups.lifts
+    error = SPREAD * abs(one.difference.difference) * by_head.std(ddof=1)
+    half = np.hypot((other.difference.high - other.difference.low) / 2, 1.959964 * error)
+    assert (one.difference.high - one.difference.low) / 2 == pytest.approx(half)
+    assert certain_statements(lifts) == []
+    assert [(each.kind, each.group, each.sign) for each in certain_statements(first)] == [
+        ("group", "A", 1), ("group", "B", -1)
+    ]  # fmt: skip
+
+
+def test_an_older_model_calls_nothing_certain():
+    model = model_of(aspects={"rooms": ["room"]})
+    model.refits = None
+    found = AspectTexts(model, ["the room"] * 60, groups=["A"] * 30 + ["B"] * 30)
+    found.effect, found.mentioned[:] = np.random.default_rng(0).normal(0, 0.1, (60, 1)), True
+    found.effect[:30] += 1.0
+    lifts = found.measure()
+    assert lifts.groups.lifts[0].difference.chance < 1e-6
+    assert certain_statements(lifts) == []
+    assert lifts.to_dict()["intervals"] == "texts"
+    assert "this model cannot say how sure it is" in visible(render_lifts(lifts, "m", "d", ""))
 
 
 def test_long_clauses_and_markup_are_tamed():
-    text = "<script>w9</script> " * 5 + "w0 " * 100 + ". w8 " + "w7 " * 40
-    (even, *_) = measure_lifts(model_of(), [text]).aspects
-    (quote,) = even.best or even.worst
-    assert isinstance(quote, Quote)
-    assert len(quote.clause) <= 160
-    page = to_report(model_of(), [text])
+    assert len(_quote(0, "long " * 100, 0, 499, 0.5).clause) <= 160
+    page = to_report(model_of(), ["<script>w9</script> " * 5 + "w0 " * 100 + ". w8 " + "w7 " * 40])
     assert "<script" not in page
-    assert "…" in page
 
 
 @needs_chromium

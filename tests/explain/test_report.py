@@ -191,7 +191,7 @@ def test_what_decided_comes_before_what_was_read_and_says_how_far_to_trust_it():
     text = visible(to_report(random_model(head="linear"), texts, labels))
     headings = [
         "Words that decide The words",
-        "How well it works Confusion",
+        "Metrics Confusion",
         "Class by class For",
         "What each row read The",
         "How far to trust it On 20 of",
@@ -299,7 +299,26 @@ def test_wide_tables_on_a_phone_scroll_in_their_box_and_show_it(tmp_path: Path):
     file = tmp_path / "report.html"
     save_report(file, random_model(), texts, labels)
     with opened(file, **PHONE) as page:
+        page.get_by_role("link", name="Metrics").click()
         check_scrolling(page, page.get_by_role("region", name="Metrics by class"))
+
+
+@needs_chromium
+def test_the_contents_lead_to_every_section_and_open_it(tmp_path: Path):
+    texts, labels = some_texts(30)
+    file = tmp_path / "report.html"
+    save_report(file, random_model(), texts, labels)
+    with opened(file) as page:
+        links = page.locator("nav a")
+        folded = page.evaluate("document.body.scrollHeight")
+        for k in range(links.count()):
+            target = page.locator(links.nth(k).get_attribute("href") or "none")
+            links.nth(k).click()
+            page.wait_for_timeout(50)
+            assert target.evaluate("e => e.checkVisibility()")
+            assert target.evaluate("e => e.getBoundingClientRect().top < innerHeight")
+        assert page.locator("details:not([open])").count() == 0
+        assert page.evaluate("document.body.scrollHeight") > 2 * folded
 
 
 @needs_chromium
@@ -317,7 +336,7 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter(e => {
     const cuts = s.overflowX !== "visible" || s.overflowY !== "visible"
     const larger = e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1
     return !e.closest("svg") && box.width && ((cuts && larger && e.tagName !== "I") || box.right > 718.5
-        || (e.tagName === "DETAILS" && !e.open))
+        || (e.tagName === "DETAILS" && ![...e.children].every(each => each.checkVisibility())))
 }).map(e => e.outerHTML.slice(0, 200))"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
 from limelight.serve.one_file import save_page
+from limelight.text.learnt_rows import LearntRows, row_hash
 from limelight.text.tasks import find_task
 from refusing import refuses
 from serve.in_node import needs_node, run_node
@@ -250,7 +252,7 @@ function answer({ file, filters, addresses }) {
   return {
     rows: filters.map(filter => [...table.select({ ...all, ...filter })]),
     score: table.task.score(table, 0),
-    counts: table.task.isNumber ? [] : table.counts(undefined, 0),
+    counts: table.task.isNumber ? [] : table.counts(table.mask(all), 0),
     bins: table.task.hasSeveral ? [-1, 1].map(label => table.calibration(table.mask(all), 0, label)) : [],
     groups: ["truth", "predicted"].map(kind => [...table.groups(kind, 0).values]),
     orders: Object.keys(table.orders(all)),
@@ -570,3 +572,38 @@ def test_models_of_one_task_stand_side_by_side() -> None:
             with page.expect_download() as saved:
                 page.locator(f"[data-part={kind}]").click()
             assert "raise the value" in Path(saved.value.path()).read_text("utf-8")
+
+
+LEARNT = TABLE.replace(
+    "    rows: filters",
+    "    learnt: [...table.measured].filter(Boolean).length, told: table.told, rows: filters",
+)
+
+
+@needs_node
+def test_the_score_is_of_the_rows_that_were_not_learnt_from(tmp_path: Path) -> None:
+    model, truth = copy.copy(model_of("ordinal")), truth_of("ordinal")
+    model.learnt_rows = LearntRows.of([row_hash(text) for text in TEXTS[:20]])
+    known = model.learnt_rows.has(TEXTS)
+    data = explore_data([model], [(text,) for text in TEXTS], truth, name="test.csv")
+    (tmp_path / "data").write_bytes(data.pack(in_page=True))
+    given = {
+        "file": str(tmp_path / "data"), "filters": [{"learnt": "yes"}, {"learnt": "no"}],
+        "addresses": ["#learnt=no", "#learnt=maybe"],
+    }  # fmt: skip
+    found = run_node(tmp_path, LEARNT, given)
+    assert 20 <= known.sum() < len(TEXTS)
+    assert found["told"] == f"{known.sum()} of these {len(TEXTS)} rows were learnt from."
+    assert found["rows"] == [np.flatnonzero(known).tolist(), np.flatnonzero(~known).tolist()]
+    metrics = measure("ordinal", model.predict_proba(TEXTS)[~known], truth[~known])
+    assert found["score"] == f"{metrics.accuracy:.2%} right, mean error {metrics.mae:.3f}"
+    assert found["learnt"] == (~known).sum()
+    assert found["again"] == ["learnt=no", ""]
+
+
+def test_rows_that_a_model_does_not_know_are_no_figure() -> None:
+    data = data_of("ordinal")
+    assert data.seen is not None
+    header, arrays = unpack(data.pack())
+    assert header["told"].startswith("This model does not know which rows it learnt from;")
+    assert "learnt" not in arrays

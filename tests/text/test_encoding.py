@@ -23,6 +23,7 @@ from limelight.config.recipe import TextRecipe
 from limelight.text import split_pool
 from limelight.text.encode import Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
+from limelight.text.learnt_rows import row_hash
 from limelight.text.split_pool import SplitPool
 from limelight.text.split_worker import send
 from limelight.text.tokenizer import LONGEST, UNKNOWN, Tokenizer, choose_words
@@ -123,6 +124,8 @@ def test_held_out_rows_of_pairs_and_skipped_rows(tmp_path: Path, recipe: TextRec
         found = {array: values.tolist() for array, values in dataset.splits[name].arrays().items()}
         own = np.flatnonzero(held == (name == "dev")) % 2 if name != "test" else np.zeros(6)
         assert found.pop("labels") == own.tolist()
+        hashes = [row_hash(*both) for both in zip(texts, second, strict=True)]
+        assert found.pop("hashes", None) == (None if name == "test" else hashes)
         assert found == {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}
     assert dataset.facts["skipped"] == {"train": 1, "test": 0}
 

@@ -33,7 +33,8 @@ trained. Several are made in the order given.
   limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
   limelight aspects model --add value=pricey,"resort fee" --remove location=beach
   limelight aspects model --data rated.csv --text text --aspect-labels rooms=room_stars,service=service_stars
-  limelight aspects model --forbid hilton,marriott      the model does not read these words any more"""
+  limelight aspects model --forbid hilton,marriott      the model does not read these words any more
+  limelight aspects model --forbid-values-of hotel --data reviews.csv      nor the names in this column"""
 
 _FLAGS = {  # name -> what it takes, and what it does
     "set": ("FILE_OR_NAME", "the aspects of a JSON file or a list, in place of those the model has"),
@@ -53,7 +54,7 @@ _ANEW = ("set", "find")  # edits that do not need the aspects a model has
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(parser, "--data", "FILE", "table of texts for --find, --grow or --aspect-labels")
+    add_flag(parser, "--data", "FILE", "table for --find, --grow, --aspect-labels or --forbid-values-of")
     add_flag(
         parser, "--grow", "", "add words of --data nearest in meaning to each aspect's, after other edits"
     )
@@ -65,6 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_shared(parser, "--json", "--text", "--skip-bad")
     add_flag(parser, "--forbid", "WORD,...", "words that the model must not read, as if no text had them")
+    values = "forbid the words of this column of --data, but for those that its texts use as ordinary words"
+    add_flag(parser, "--forbid-values-of", "COL", values)
     add_flag(parser, "--allow", "WORD,...", "let it read words again that were forbidden")
     group = parser.add_argument_group("edits")
     for name, (takes, about) in _FLAGS.items():
@@ -106,7 +109,8 @@ def run(args: argparse.Namespace) -> None:
         found = write_aspects(args.model, change, *done, anew=anew)
     else:
         found = read_aspects(args.model)
-    forbidden = _forbidden(args)
+    names, ordinary = _words_of_values(args)
+    forbidden = _forbidden(args, names)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = _format(args.model, found)
     if searched is not None:
@@ -119,6 +123,8 @@ def run(args: argparse.Namespace) -> None:
         text = _format_grown(args.model, grown)
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
+    if ordinary:
+        text += f"\nstill read, because the texts use them as ordinary words: {', '.join(ordinary)}"
     print_result(args, data, text)
 
 
@@ -127,10 +133,11 @@ def _check(args: argparse.Namespace) -> None:
     from ..runtime.forbidden import check_words
 
     counts = [given for name, given in args.edits if name == "find"]
-    needs_data = bool(counts or args.aspect_labels)
+    needs_data = bool(counts or args.aspect_labels or args.forbid_values_of)
     if len(counts) > 1 or needs_data > bool(args.data) or bool(args.data) > bool(needs_data or args.grow):
         example = "limelight aspects model --find 8 --data a.csv"
-        raise conflict(f"--find N, --grow or --aspect-labels, and --data FILE belong together: {example}")
+        flags = "--find N, --grow, --aspect-labels or --forbid-values-of"
+        raise conflict(f"{flags}, and --data FILE belong together: {example}")
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
     if counts and not counts[0].isdecimal():
@@ -142,13 +149,30 @@ def _words(given: str | None) -> list[str]:
     return [] if given is None else given.split(",")
 
 
-def _forbidden(args: argparse.Namespace) -> list[str]:
-    """The words that the model must not read, after --forbid and --allow."""
+def _words_of_values(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The words of the column that --forbid-values-of names: those to forbid, and ordinary ones."""
+    if args.forbid_values_of is None:
+        return [], []
+    from ..runtime.model import Model
+    from ..tables.cells import as_text
+    from ..tables.rows import is_missing
+    from ..text.names import Names, words_of_names
+    from ..text.tokenizer import Tokenizer
+
+    split, names, values = Tokenizer.from_words([]).split, Names(), set[str]()
+    for row in table_rows(args, Model.load(args.model), need_label=False, further=[args.forbid_values_of]):
+        names.add(split(row.text))
+        values.add("" if is_missing(row.cells[0]) else as_text(row.cells[0]))
+    return words_of_names([word for value in sorted(values) for word in split(value)], names)
+
+
+def _forbidden(args: argparse.Namespace, names: list[str]) -> list[str]:
+    """The words that the model must not read, after --forbid, --forbid-values-of and --allow."""
     from ..runtime.forbidden import read_forbidden, write_forbidden
 
-    if args.forbid is None and args.allow is None:
+    if args.forbid is None and args.allow is None and not names:
         return read_forbidden(args.model)
-    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
+    return write_forbidden(args.model, [*_words(args.forbid), *names], _words(args.allow))
 
 
 class _Search(NamedTuple):

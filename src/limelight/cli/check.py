@@ -97,6 +97,7 @@ def _format(found: Health) -> str:
             for each in found.suspects[:SHOWN]
         ]
         lines.append(table(["row", "chance", "label", "suggested", "text"], rows))
+        lines[-1] += "\n(chance: of this label by the other texts; nothing that judges a row learnt from it)"
     return "\n\n".join(lines)
 
 

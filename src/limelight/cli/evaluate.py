@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import bad_value, warn
 from ._parser import add_flag, wrong_model
@@ -24,6 +24,7 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered
+    from ..runtime.held_out import HeldOut
     from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
 
@@ -33,6 +34,8 @@ HELP = "evaluate a model on a table of labelled text"
 DESCRIPTION = """\
 Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix. Where a text
 may have several labels, micro and macro F1; where numbers are predicted, R2, mean error and correlations.
+
+The figures are of the rows that the model did not learn from, if there are any; it says how many.
 
   limelight evaluate model test.csv --text text --label stars
   limelight evaluate model test.csv --target-precision 0.95      what it answers if it abstains where unsure
@@ -52,12 +55,16 @@ def run(args: argparse.Namespace) -> int:
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise bad_value(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
-    results, model, sure = _measure(args)
+    found = _measure(args)
+    results, model = found.results, found.model
     figures = results.to_dict()
-    data = {"model": args.model, "data": args.data, **figures, **results.of_classes(model.labels)}
-    if sure:
-        data["answered"] = sure._asdict()
-    print_result(args, data, _format_results(data, sure))
+    data = {"model": args.model, "data": args.data, **figures, **found.rows.to_dict()}
+    data |= {"accuracy_interval": list(found.interval)} if found.interval else {}
+    data |= {"all_rows": found.of_all.to_dict()} if found.rows.is_mixed else {}
+    data |= results.of_classes(model.labels)
+    if found.sure:
+        data["answered"] = found.sure._asdict()
+    print_result(args, data, _format_results(data, found))
     main = results.figures[0]
     if least is None or figures[main] >= least:
         return 0
@@ -66,15 +73,37 @@ def run(args: argparse.Namespace) -> int:
     return 1
 
 
-def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, Model, Answered | None]:
+class _Measured(NamedTuple):
+    model: Model
+    rows: HeldOut
+    results: AnyMetrics  # of the rows that the model did not learn from, if there are any
+    of_all: AnyMetrics
+    sure: Answered | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the accuracy, if that is among the figures."""
+        from ..runtime.metrics import wilson
+
+        figures = self.results.to_dict()
+        return wilson(figures["accuracy"], figures["rows"]) if "accuracy" in figures else None
+
+
+def _measure(args: argparse.Namespace) -> _Measured:
+    from ..runtime.held_out import HeldOut
     from ..runtime.metrics import measure
     from ..runtime.model import Model
     from ..runtime.predictions import predict_labelled
 
     model = Model.load(args.model, precision=args.precision, device=args.device)
     table, columns = open_data(args, model.pair)
-    P, truth = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
-    return measure(model.task, P, truth, model.thresholds), model, _answered(args, model, P, truth)
+    P, truth, learnt = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
+    rows = HeldOut.of({args.model: learnt}, len(truth))
+    new = rows.measured
+    of_all, results = (
+        measure(model.task, P[some], truth[some], model.thresholds) for some in (slice(None), new)
+    )
+    return _Measured(model, rows, results, of_all, _answered(args, model, P[new], truth[new]))
 
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
@@ -95,8 +124,15 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
     return None if least is None else answered(confidence, correct, least)
 
 
-def _format_results(data: dict[str, Any], sure: Answered | None) -> str:
-    blocks = [metrics_table({data["data"]: data})]
+def _format_results(data: dict[str, Any], found: _Measured) -> str:
+    from ..runtime.held_out import development_sentence
+
+    lines = {found.rows.of_what or data["data"]: data}
+    lines |= {"all rows": data["all_rows"]} if found.rows.is_mixed else {}
+    blocks = [found.rows.sentences(development_sentence(found.model.facts)), metrics_table(lines)]
+    if found.interval:
+        low, high = found.interval
+        blocks[-1] += f"\n(95% interval of the accuracy: {low:.1%} to {high:.1%})"
     classes, confusion = data.get("classes", {}), data.get("confusion")
     if classes:
         figures = [
@@ -111,8 +147,8 @@ def _format_results(data: dict[str, Any], sure: Answered | None) -> str:
         blocks.append(table(head, figures))
     if confusion:
         blocks.append(format_confusion([_short(name) for name in classes], confusion))
-    if sure:
-        blocks.append(f"abstaining below {sure.threshold:.3f}, it {sure}")
+    if found.sure:
+        blocks.append(f"abstaining below {found.sure.threshold:.3f}, it {found.sure}")
     return "\n\n".join(blocks)
 
 

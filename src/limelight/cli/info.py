@@ -39,6 +39,7 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..network.parts import parameters_by_part
     from ..runtime.folder import is_reader, open_folder
     from ..storage.files import old_folders
+    from ..text.learnt_rows import LearntRows
     from ..text.tokenizer import SPECIAL
 
     if not is_reader(args.what) and not Path(args.what).exists() and not old_folders(args.what):
@@ -49,10 +50,12 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     found = open_folder(args.what)  # first, as it may not be a model
     if given_options(args) or args.classes is not None or args.pairs:
         raise conflict(f"{args.what} is already trained; its options and classes cannot be changed")
+    learnt = LearntRows.from_fact(found.facts.get("learnt_rows"))
     common = {
         "vocabulary": len(found.tokenizer) - len(SPECIAL),
         "parameters": parameters_by_part({name: each.shape for name, each in found.weights.items()}),
-        "facts": found.facts, "limelight": found.version,
+        "facts": {name: fact for name, fact in found.facts.items() if name != "learnt_rows"},
+        "learnt_rows": learnt and len(learnt), "limelight": found.version,
     }  # fmt: skip
     if found.is_reader:
         recipe = found.facts.get("pretraining", {})

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
 from ._parser import add_flag, conflict
-from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, print_result, sample
+from ._shared import (
+    COLUMNS,
+    add_shared,
+    check_least,
+    check_out,
+    load_models,
+    on_terminal,
+    print_result,
+    sample,
+)
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -29,6 +38,7 @@ often each aspect is mentioned, its mean effect with a 95% interval, the clauses
   limelight report model test.csv --out report.html
   limelight report model test.csv --train train.csv      measure TF-IDF on the same rows too
   limelight report model reviews.csv --date date --by hotel
+  limelight report model reviews.csv --date date --by hotel --summary --title "What our guests say"
   limelight report model other-model test.csv --out comparison.html"""
 
 
@@ -39,6 +49,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--most", "N", "take words and examples from at most this many rows, sampled", 2000)
     train = "the table the model was trained on, to measure TF-IDF as well; needs PyTorch"
     add_flag(parser, "--train", "FILE", train)
+    short = (
+        "in place of the report, a page of two sheets for people who do not know models: what reviews praise "
+        "and blame, by group and month, in their words, and what to do with it"
+    )
+    add_flag(parser, "--summary", "", short)
+    add_flag(parser, "--title", "TEXT", "the title of --summary")
     add_flag(parser, "--date", "COL", "column of dates: show how the effects of aspects change over time")
     add_flag(parser, "--by", "COL", "column of groups, such as hotels: show how these differ in each aspect")
     add_shared(parser, *COLUMNS, "--json", "--overwrite")
@@ -51,13 +67,17 @@ def run(args: argparse.Namespace) -> None:
     from ..tables.table import open_table
 
     check_out(args, page=True)
+    if args.title is not None and not args.summary:
+        raise conflict("--title is for --summary; add it, or leave out --title")
+    if args.summary and (args.train or len(args.models) > 1):
+        raise conflict("--summary is of one model, without --train")
     if len(args.models) > 2:
         raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
     given, opened = args.label, open_table(args.data)
     need_label = _needs_label(args, opened, models)
-    if need_label:
+    if need_label and not args.summary:
         check_task(models)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
     take = _rows if args.label == given or args.train else _rows_if_label_fits
@@ -65,6 +85,9 @@ def run(args: argparse.Namespace) -> None:
     values = (
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
+    if args.summary:
+        _summarise(args, models[0], rows, need_label, values)
+        return
     train = (
         TrainingTexts(*_columns(_rows(args, open_table(args.train), models[0])[0])) if args.train else None
     )
@@ -76,12 +99,26 @@ def run(args: argparse.Namespace) -> None:
     print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")
 
 
+def _summarise(
+    args: argparse.Namespace, model: Model, rows: list[Row], need_label: bool, values: dict[str, Any]
+) -> None:
+    """Write the page of two sheets."""
+    from ..explain.summary import save_summary
+
+    texts, labels, _ = _columns(rows, need_label)
+    summary = save_summary(
+        args.out, model, texts, labels, dates=values.get("date"), groups=values.get("by"),
+        by=args.by or "", title=args.title or "", overwrite=args.overwrite, progress=on_terminal(),
+    )  # fmt: skip
+    print_result(args, {"saved": args.out, **summary.to_dict()}, f"saved {args.out}")
+
+
 def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) -> bool:
     """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
     from ..reading.answers import answers_of
     from ..runtime.model_aspects import require_aspects
 
-    if args.date or args.by:
+    if args.date or args.by or args.summary:
         if len(models) > 1:
             raise conflict("--date and --by are for one model; leave out the other one")
         require_aspects(models[0].aspects)

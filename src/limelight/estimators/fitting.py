@@ -121,7 +121,8 @@ class Estimator(Fitted):
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
         sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
-        facts = {**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)}
+        about = facts_of(dataset, fitted, results, start)
+        facts = {**about, **sure, "estimator": self._facts(targets.indicator)}
         old = None if start is None else start.facts
         facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
         self.model_ = model_of(dataset, fitted, facts)

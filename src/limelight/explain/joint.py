@@ -73,10 +73,10 @@ def page_rules(task: str, labels: Sequence[Label]) -> dict[str, Any]:
 def _candidates(text: Pieces, decided: np.ndarray | None) -> Iterator[_Pair]:
     """Neighbours that may be read together, each pair once; small words between them do not count."""
     words = text.words
-    places = [k for k, word in enumerate(words) if word and (_negates(word) or not is_function_word(word))]
+    places = [k for k, word in enumerate(words) if word and (negates(word) or not is_function_word(word))]
     weights = np.abs(text.weights(np.asarray(decided)))
     order = sorted(range(len(places)), key=lambda i: -weights[places[i]])[:_STRONGEST]
-    negations = [i for i, k in enumerate(places) if _negates(words[k])]
+    negations = [i for i, k in enumerate(places) if negates(words[k])]
     found = [pair for i in order for pair in ((i - 1, i), (i, i + 1))]
     found += [(i, i + step) for i in negations[:_NEGATIONS] for step in range(1, _AFTER + 1)]
     for i, j in dict.fromkeys(found):
@@ -84,7 +84,7 @@ def _candidates(text: Pieces, decided: np.ndarray | None) -> Iterator[_Pair]:
             yield places[i], places[j]
 
 
-def _negates(word: str) -> bool:
+def negates(word: str) -> bool:
     word = word.lower().replace("’", "'")
     return word in _NEGATING or word.endswith("n't")
 

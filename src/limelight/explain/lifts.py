@@ -5,13 +5,17 @@ over its words (reading/aspect_sum.py). What a model says without a word is its 
 seed puts that elsewhere, and all shares with it. So an effect here is measured against the average review:
 the sum less what as many average words of these texts add. Over all words of all texts that is 0. Here are
 its means over the texts that mention an aspect, by period and by group, and the clauses that did most.
+
+An interval is of the texts and of the model: another seed or other training texts give other effects, by
+about SPREAD times as much as the heads of runtime/refits.py differ among themselves. Beside the effects are
+the stars that the texts were given, or what the model predicts where there are none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,18 +23,36 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..reading.aspects import normalise
-from ..reading.questions import are_numbers
+from ..reading.questions import are_numbers, class_values
 from ..reading.reading import Reading
 from ..runtime.model import Model
 from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
 from ..tables.rows import is_missing
-from .intervals import Difference, Mean, certain, differences, mean_of, means, trend
+from ..text.labels import Label
+from .intervals import (
+    Difference,
+    Mean,
+    certain,
+    differences,
+    mean_of,
+    means,
+    share_of,
+    trend,
+    widened,
+    widened_mean,
+)
+from .joint import negates
+from .leaks import Leak, Leaks
 from .periods import Dates, Periods, count_periods, read_dates
 from .variants import stream_texts
 
 MIN_TEXTS = 10  # that a group's mean is compared from, and that a period must have to be drawn as others
 MAX_QUOTES = 3  # best and worst clauses of an aspect
+MAX_QUOTED_WORDS = 15  # a longer clause often speaks of something else as well
+AT_ONCE, MAX_READ_ALONE = 8, 64  # clauses that are read alone for them
+QUOTED = 5  # differences of groups that have a quote even if they are not certain
+SPREAD = 3.5  # how much more models differ than their refitted heads do: docs/log/2026-11-18-truth.md
 MAX_CLAUSE, AROUND = 160, 40  # characters of a clause, and of the text on each side
 CLASS = "predicted class"  # what texts are grouped by where an effect is on the probability of it
 
@@ -49,6 +71,18 @@ class Quote(NamedTuple):
         return {"row": self.text + 1, "clause": self.clause, "effect": self.effect}
 
 
+class Answers(NamedTuple):
+    """What some texts were given, or are predicted to be given, in stars or another number."""
+
+    mean: Mean
+    high: Mean  # the share above the middle of the scale, such as of 4 and 5 stars
+    low: Mean  # the share below it
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {name: mean._asdict() for name, mean in self._asdict().items()}
+
+
 class Lift(NamedTuple):
     """One aspect over all texts."""
 
@@ -59,20 +93,28 @@ class Lift(NamedTuple):
     stars: Mean | None  # estimated, where the labels are numbers
     best: tuple[Quote, ...]
     worst: tuple[Quote, ...]
+    answers: Answers | None = None  # of the texts that mention it; None where answers are no numbers
+    others: Answers | None = None  # of those that do not
+    apart: Difference | None = None  # of the means of both, if the answers are given: no model is in it
+    stands_out: bool = False  # whether that is beyond chance, of all aspects
     periods: tuple[Mean, ...] = ()  # the effect in each
     change: Difference | None = None  # of the effect, from the first day to the last
     changed: bool = False  # whether that is beyond chance, of all aspects
+    answers_by_period: tuple[Mean, ...] = ()  # of the texts that mention it in each
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Plain values, with the names of the periods."""
         found: dict[str, Any] = {"name": self.name, "texts": self.texts, "share": self.share}
         found["effect"] = self.effect._asdict()
+        if self.answers and self.others:
+            found |= {"answers": self.answers.to_dict(), "answers_of_others": self.others.to_dict()}
         if self.stars is not None:
             found["stars"] = self.stars._asdict()
         found |= {side: [each.to_dict() for each in getattr(self, side)] for side in ("best", "worst")}
         if labels:
             listed = zip(labels, self.periods, strict=True)
             found["periods"] = [{"period": label, **mean._asdict()} for label, mean in listed]
+            found["answers_by_period"] = [each._asdict() for each in self.answers_by_period]
             found["change"] = self.change and {**self.change._asdict(), "certain": self.changed}
         return found
 
@@ -83,6 +125,7 @@ class GroupLift(NamedTuple):
     group: str
     aspect: str
     effect: Mean
+    answers: Mean  # of the texts of the group that mention it
     difference: Difference | None  # from all other texts; None if too few mention it
     certain: bool  # whether that is beyond chance, of all that were compared
     quote: Quote | None  # the clause that did most in that direction
@@ -90,6 +133,7 @@ class GroupLift(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         found = {"group": self.group, "aspect": self.aspect, "effect": self.effect._asdict()}
+        found["answers"] = self.answers._asdict()
         apart = {"difference": self.difference and self.difference._asdict(), "certain": self.certain}
         return {**found, **apart, "quote": self.quote and self.quote.to_dict()}
 
@@ -100,6 +144,7 @@ class Groups(NamedTuple):
     by: str  # what they are grouped by
     names: tuple[str, ...]  # in the order of the number of their texts
     counts: tuple[int, ...]  # texts of each
+    answers: tuple[Mean, ...]  # of all texts of each
     missing: int  # texts of none
     lifts: tuple[
         GroupLift, ...
@@ -108,7 +153,8 @@ class Groups(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         texts = dict(zip(self.names, self.counts, strict=True))
-        found = {"by": self.by, "texts": texts, "missing": self.missing}
+        answers = {name: each._asdict() for name, each in zip(self.names, self.answers, strict=True)}
+        found = {"by": self.by, "texts": texts, "missing": self.missing, "answers": answers}
         return {**found, "aspects": [each.to_dict() for each in self.lifts]}
 
 
@@ -123,29 +169,43 @@ class Lifts:
     dates: Dates | None = None
     periods: Periods | None = None
     groups: Groups | None = None
+    answers: Answers | None = None  # of all texts; None where they are no numbers
+    middle: float = 0.0  # of the scale of answers
+    answers_by_period: tuple[Mean, ...] = ()  # of all texts in each
+    are_given: bool = False  # whether answers are those that the texts were given, not predicted ones
+    knows_itself: bool = True  # whether intervals are of the model, too; if not, nothing is certain
+    leaks: tuple[Leak, ...] = ()  # words that may be names, where nothing else is measured
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`."""
         labels = self.periods.labels if self.periods else ()
         found = {"unit": self.unit, "texts": self.texts, "without_mention": self.silent}
+        if self.answers:
+            are = "given" if self.are_given else "predicted"
+            found["answers"] = {"are": are, "middle": self.middle, **self.answers.to_dict()}
+        found["intervals"] = "texts and model" if self.knows_itself else "texts"
         found["aspects"] = [each.to_dict(labels) for each in self.aspects]
         if self.dates and self.periods:
             without = {"missing": self.dates.missing, "unread": self.dates.unread}
             found["dates"] = {"by": self.periods.unit, **without}
+            found["answers_by_period"] = [each._asdict() for each in self.answers_by_period]
         return {**found, **({"groups": self.groups.to_dict()} if self.groups else {})}
 
 
 def measure_lifts(
     model: Model, texts: Sequence[str], *, dates: Sequence[Any] | None = None,
-    groups: Sequence[Any] | None = None, by: str = "group", progress: bool = False,
+    groups: Sequence[Any] | None = None, by: str = "group", labels: Sequence[Label] | None = None,
+    progress: bool = False,
 ) -> Lifts:  # fmt: skip
     """What lifts and what lowers the answers of a model with aspects; by date and by group if given.
+
+    With `labels`, such as stars, answers are these; otherwise what the model predicts.
 
     >>> lifts = measure_lifts(model, texts, groups=hotels, by="hotel")  # doctest: +SKIP
     >>> [(each.name, round(each.effect.mean, 2)) for each in lifts.aspects]  # doctest: +SKIP
     [('service', 0.31), ('rooms', 0.12), ('value', -0.05)]
     """
-    return AspectTexts(model, texts, dates, groups, by).read(progress)
+    return AspectTexts(model, texts, dates, groups, by, labels).read(progress)
 
 
 def _marked(lifts: list[Lift]) -> list[Lift]:
@@ -154,14 +214,20 @@ def _marked(lifts: list[Lift]) -> list[Lift]:
     return [each._replace(changed=next(sure)) if each.change else each for each in lifts]
 
 
+def _standing_out(lifts: list[Lift]) -> list[Lift]:
+    """With the aspects marked whose texts have other answers than the rest, beyond chance."""
+    sure = iter(certain([each.apart.chance for each in lifts if each.apart]))
+    return [each._replace(stands_out=next(sure)) if each.apart else each for each in lifts]
+
+
 class AspectTexts:
     """The effects of all aspects in texts that are read one after the other; dates and groups as given."""
 
     def __init__(
         self, model: Model, texts: Sequence[str], dates: Sequence[Any] | None = None,
-        groups: Sequence[Any] | None = None, by: str = "group",
+        groups: Sequence[Any] | None = None, by: str = "group", labels: Sequence[Label] | None = None,
     ) -> None:  # fmt: skip
-        for name, column in (("dates", dates), ("groups", groups)):
+        for name, column in (("dates", dates), ("groups", groups), ("labels", labels)):
             if column is not None and len(column) != len(texts):
                 message = f"there are {len(texts):,} texts and {len(column):,} {name}; give each text one"
                 raise LimelightError(message, code="length-mismatch")
@@ -179,13 +245,21 @@ class AspectTexts:
         self.words, self.clause_words = np.zeros((2, *shape))
         self.answers, self.spans = np.zeros(len(texts)), np.zeros((*shape, 2), np.int64)
         self.total = np.zeros(2)  # shares of all words of all texts, and their number
+        self.alone = np.zeros(shape, bool)  # whether the strongest clause is of no other aspect
+        # (texts, aspects, refits), (refits,): effects and all words by the refitted heads, if there are any
+        W = None if self.unit == "probability" else model.refits
+        self.refits = None if W is None else np.full((*shape, len(W)), np.nan, np.float32)
+        self.refit_total = np.zeros(0 if W is None else len(W))
+        self.given = None if labels is None else _numbers(labels, self.unit)
         self.classes: list[str] = []
 
     def read(self, progress: bool = False) -> Lifts:
         """Read all texts for their aspects alone."""
-        for reading in stream_texts(self.model, self.texts, progress=progress):
+        leaks = Leaks()
+        for k, reading in enumerate(stream_texts(self.model, self.texts, progress=progress)):
             self.add(reading)
-        return self.measure()
+            leaks.add(reading, self.groups[k] if self.groups else "")
+        return replace(self.measure(), leaks=leaks.find())
 
     def add(self, reading: Reading) -> None:
         """The next text."""
@@ -194,8 +268,13 @@ class AspectTexts:
         found = reading.aspect_sum
         self.answers[k] = found.answer
         self.total += found.answer - found.bias, len(reading.words)
+        if self.refits is not None and found.refits is not None:
+            self.refits[k] = found.refits[:-1]
+            self.refit_total = self.refit_total + found.refits[-1]
+        spans = Counter(clause.span for share in found.aspects for clause in share.clauses)
         for a, share in enumerate(found.aspects):
             if share.span is not None:
+                self.alone[k, a] = spans[share.span] == 1
                 self.mentioned[k, a], self.spans[k, a] = True, share.span
                 self.effect[k, a], self.words[k, a] = share.effect, share.words
                 self.clause_effect[k, a], self.clause_words[k, a] = (
@@ -209,33 +288,88 @@ class AspectTexts:
         average = self.total[0] / max(self.total[1], 1)
         self.effect -= average * self.words
         self.clause_effect -= average * self.clause_words
+        if self.refits is not None:
+            self.refits -= self.words[:, :, None] * (self.refit_total / max(self.total[1], 1))
 
     def measure(self) -> Lifts:
         """The figures of all texts, once."""
         self._centre()
         periods = None if self.dates is None else count_periods(self.dates)
-        found = _marked([self._lift(a, periods) for a in range(len(self.names))])
+        found = _standing_out([self._lift(a, periods) for a in range(len(self.names))])
+        found = _marked(found) if self.refits is not None else found
         found.sort(key=lambda each: -np.inf if each.effect.mean is None else each.effect.mean, reverse=True)
         silent = int((~self.mentioned.any(axis=1)).sum())
         groups, by = self.groups, self.by
         if groups is None and self.unit == "probability":
             groups, by = self.classes, CLASS
         grouped = None if groups is None else self._by_group(groups, by)
-        return Lifts(self.unit, len(self.texts), silent, tuple(found), self.dates, periods, grouped)
+        by_period = () if periods is None else means(self._values, periods.codes, len(periods.labels))
+        return Lifts(
+            self.unit, len(self.texts), silent, tuple(found), self.dates, periods, grouped,
+            self._answers_of(np.ones(len(self.texts), bool)), self._middle, tuple(by_period),
+            self.given is not None, self.refits is not None,
+        )  # fmt: skip
 
     def _lift(self, a: int, periods: Periods | None) -> Lift:
         here = np.flatnonzero(self.mentioned[:, a])
         effect, stars = self.effect[here, a], self.stars[here, a]
         best, worst = (tuple(self._quotes(a, here, sign, MAX_QUOTES)) for sign in (1, -1))
         lift = Lift(
-            self.names[a], len(here), len(here) / max(len(self.texts), 1), mean_of(effect),
+            self.names[a], len(here), len(here) / max(len(self.texts), 1),
+            widened_mean(mean_of(effect), self._error(self._by_refits(a, here).mean(axis=0))),
             None if np.isnan(stars).all() else mean_of(stars), best, worst,
+            *self._beside(self.mentioned[:, a]),
         )  # fmt: skip
         if periods is None:
             return lift
         codes, dated = periods.codes[here], periods.codes[here] >= 0
         change = trend(self._ordinals[here][dated], effect[dated])
-        return lift._replace(periods=tuple(means(effect, codes, len(periods.labels))), change=change)
+        if change:
+            own = (trend(self._ordinals[here][dated], each[dated]) for each in self._by_refits(a, here).T)
+            change = widened(change, self._error(np.array([each.difference for each in own if each])))
+        count = len(periods.labels)
+        by_period = means(effect, codes, count), means(self._values[here], codes, count)
+        return lift._replace(
+            periods=tuple(by_period[0]), change=change, answers_by_period=tuple(by_period[1])
+        )
+
+    def _by_refits(self, a: int, here: np.ndarray) -> np.ndarray:
+        """(texts, refits): the effects of an aspect by the refitted heads; of none, no columns."""
+        if self.refits is None or not len(here):
+            return np.zeros((max(len(here), 1), 0))
+        return np.asarray(self.refits[here, a])
+
+    @staticmethod
+    def _error(by_refits: np.ndarray) -> float:
+        """The model's own error, from what each of its refitted heads (refits,) has found."""
+        return SPREAD * float(by_refits.std(ddof=1)) if len(by_refits) > 1 else 0.0
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """(texts,): the answers, given or predicted."""
+        return self.answers if self.given is None else self.given
+
+    def _beside(self, here: np.ndarray) -> tuple[Answers | None, Answers | None, Difference | None]:
+        """The answers of some texts (texts,), those of the others, and how far apart given ones are."""
+        apart = None
+        if self.given is not None:
+            (apart,) = differences(self.given, np.where(here, 0, -1), 1, MIN_TEXTS)
+        return self._answers_of(here), self._answers_of(~here), apart
+
+    def _answers_of(self, here: np.ndarray) -> Answers | None:
+        if self.unit == "probability":
+            return None
+        values = self._values[here]
+        above, below = (int(some.sum()) for some in (values > self._middle, values < self._middle))
+        return Answers(mean_of(values), share_of(above, len(values)), share_of(below, len(values)))
+
+    @cached_property
+    def _middle(self) -> float:
+        """The middle of the scale; of numbers, which have none, their mean."""
+        if self.unit == "stars":
+            values = class_values(self.model.labels)
+            return (min(values) + max(values)) / 2
+        return float(self._values.mean()) if len(self._values) else 0.0
 
     @cached_property
     def _ordinals(self) -> np.ndarray:
@@ -245,19 +379,34 @@ class AspectTexts:
     def _quotes(self, a: int, here: np.ndarray, sign: int, most: int) -> Iterator[Quote]:
         """The clauses that lift most, or lower most, no two alike; one of a text.
 
-        From texts whose answer is on the same side of the mean: there a clause is seldom meant otherwise.
+        From texts that praise or blame as a whole (above the middle of the scale or not); about no other
+        aspect, short, without a negation, and read alone on the same side of the mean: there a clause is
+        seldom meant otherwise.
         """
         seen: set[str] = set()
-        here = here[sign * (self.answers[here] - self.answers.mean()) >= 0]
-        for k in here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]:
-            effect = float(self.clause_effect[k, a])
-            if len(seen) == most or effect * sign <= 0:
+        here = here[((self._values[here] > self._middle) == (sign > 0)) & self.alone[here, a]]
+        here = here[sign * self.clause_effect[here, a] > 0]
+        here = here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]
+        for some in np.split(here[:MAX_READ_ALONE], range(AT_ONCE, MAX_READ_ALONE, AT_ONCE)):
+            quotes = [each for each in (self._quote(int(k), a) for k in some) if is_plain(each.clause)]
+            for quote, agrees in zip(quotes, self._agree(quotes, sign), strict=True):
+                if len(seen) < most and agrees and normalise(quote.clause) not in seen:
+                    seen.add(normalise(quote.clause))
+                    yield quote
+            if len(seen) == most:
                 return
-            start, end = self.spans[k, a].tolist()
-            quote = _quote(int(k), self.texts[k], start, end, effect)
-            if normalise(quote.clause) not in seen:
-                seen.add(normalise(quote.clause))
-                yield quote
+
+    def _quote(self, k: int, a: int) -> Quote:
+        start, end = self.spans[k, a].tolist()
+        return _quote(k, self.texts[k], start, end, float(self.clause_effect[k, a]))
+
+    def _agree(self, quotes: list[Quote], sign: int) -> list[bool]:
+        """Whether the model gives each clause, read alone, an answer on this side of the mean."""
+        if self.unit == "probability" or not quotes:
+            return [True] * len(quotes)
+        P = self.model.predict_proba([each.clause for each in quotes]).astype(float)
+        numbers = P[:, 0] if self.unit == "number" else P @ class_values(self.model.labels)
+        return [bool(sign * (x - self.answers.mean()) > 0) for x in numbers]
 
     def _by_group(self, groups: Sequence[str], by: str) -> Groups:
         counts = Counter(name for name in groups if name)
@@ -265,29 +414,52 @@ class AspectTexts:
         places = {name: k for k, name in enumerate(names)}
         codes = np.array([places.get(name, -1) for name in groups], int)
         missing = len(groups) - counts.total()
-        return Groups(by, names, tuple(counts[name] for name in names), missing, self._compare(names, codes))
+        answers = tuple(means(self._values, codes, len(names)))
+        numbers = tuple(counts[name] for name in names)
+        return Groups(by, names, numbers, answers, missing, self._compare(names, codes))
 
     def _compare(self, names: Sequence[str], codes: np.ndarray) -> tuple[GroupLift, ...]:
         found: list[GroupLift] = []
         for a, aspect in enumerate(self.names):
             here = np.flatnonzero(self.mentioned[:, a])
             effect, own = self.effect[here, a], codes[here]
-            compared = differences(effect, own, len(names), MIN_TEXTS)
-            order = np.argsort(own, kind="stable")  # the texts group after group, each in their order
-            ends = np.searchsorted(own[order], np.arange(len(names) + 1))
+            compared = self._differences(a, here, own, len(names))
+            answers = means(self._values[here], own, len(names))
             for k, mean in enumerate(means(effect, own, len(names))):
                 if mean.n:
-                    texts = here[order[ends[k] : ends[k + 1]]]
-                    quote = self._typical(a, texts, compared[k]) if compared[k] else None
-                    found.append(GroupLift(names[k], aspect, mean, compared[k], False, quote))
-        sure = iter(certain([each.difference.chance for each in found if each.difference]))
-        marked = [each._replace(certain=next(sure)) if each.difference else each for each in found]
-        return tuple(sorted(marked, key=_telling))
+                    found.append(GroupLift(names[k], aspect, mean, answers[k], compared[k], False, None))
+        marked = sorted(_marked_groups(found, self.refits is not None), key=_telling)
+        some = max(sum(each.certain for each in marked), QUOTED)
+        return (*(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:])
 
-    def _typical(self, a: int, here: np.ndarray, difference: Difference | None) -> Quote | None:
-        """The clause of a group that says most of what sets it apart."""
-        sign = -1 if difference and difference.difference < 0 else 1
-        return next(self._quotes(a, here, sign, 1), None)
+    def _differences(self, a: int, here: np.ndarray, own: np.ndarray, groups: int) -> list[Difference | None]:
+        """Of each group from all other texts, with the model's own error."""
+        found = differences(self.effect[here, a], own, groups, MIN_TEXTS)
+        by_refits = self._by_refits(a, here)
+        if not by_refits.shape[1]:
+            return found
+        n = np.bincount(own[own >= 0], minlength=groups)[:, None]
+        sums = np.stack([np.bincount(own[own >= 0], each[own >= 0], groups) for each in by_refits.T], axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = sums / n - (by_refits.sum(axis=0) - sums) / (len(here) - n)  # (groups, refits)
+        return [each and widened(each, self._error(apart[k])) for k, each in enumerate(found)]
+
+    def _quoted(self, each: GroupLift, names: Sequence[str], codes: np.ndarray) -> GroupLift:
+        """With the clause of the group that says most of what sets it apart."""
+        if each.difference is None:
+            return each
+        a = self.names.index(each.aspect)
+        here = np.flatnonzero(self.mentioned[:, a] & (codes == names.index(each.group)))
+        sign = -1 if each.difference.difference < 0 else 1
+        return each._replace(quote=next(self._quotes(a, here, sign, 1), None))
+
+
+def _marked_groups(found: list[GroupLift], knows_itself: bool) -> list[GroupLift]:
+    """With the differences that are certain marked: of many, some are chance."""
+    if not knows_itself:
+        return found
+    sure = iter(certain([each.difference.chance for each in found if each.difference]))
+    return [each._replace(certain=next(sure)) if each.difference else each for each in found]
 
 
 def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
@@ -304,6 +476,21 @@ def unit_of(model: Model) -> str:
     if model.task == "regression":
         return "number"
     return "stars" if are_numbers(model.labels) else "probability"
+
+
+def _numbers(labels: Sequence[Label], unit: str) -> np.ndarray | None:
+    """(texts,): the labels, if the answers are numbers."""
+    return None if unit == "probability" else np.array([float(each) for each in labels])
+
+
+def is_plain(clause: str) -> bool:
+    """Whether it is short and has no negation: what is denied is often meant the other way.
+
+    >>> [is_plain(each) for each in ("Nice room", "Can't fault the room", "room")]
+    [True, False, False]
+    """
+    words = normalise(clause).split()
+    return 1 < len(words) <= MAX_QUOTED_WORDS and not any(map(negates, words))
 
 
 def _group_name(value: Any) -> str:

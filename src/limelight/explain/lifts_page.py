@@ -81,25 +81,49 @@ class LiftsPage:
 
     @property
     def verdict(self) -> str:
-        """What lifts and lowers most, in a sentence."""
+        """What the texts speak of, which have other answers than the rest, and how much is certain."""
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
-        sure = [each for each in self.mentioned if each.texts >= MIN_TEXTS and self.is_sure(each.effect)]
-        up = [each for each in sure if (each.effect.mean or 0) > 0]
-        down = [each for each in sure if (each.effect.mean or 0) < 0]
-        told = [f"{self._tell(up[0])} lifts {self.lifted} most"] if up else []
-        told += [f"{self._tell(down[-1])} lowers {self._again(told)} most"] if down else []
-        if not told:
-            return f"No aspect lifts or lowers {self.lifted} beyond chance on these texts."
-        sentence = ", and ".join(told)
-        return f"{sentence[0].upper()}{sentence[1:]}."
+        most = max(self.mentioned, key=lambda each: each.texts)
+        told = [f"{most.share:.0%} of the texts speak of {most.name}, more than of anything else."]
+        apart = [each for each in self.mentioned if each.stands_out and each.apart]
+        if apart:
+            told.append(
+                self._beside(max(apart, key=lambda each: abs(each.apart.difference if each.apart else 0)))
+            )
+        if self.lifts.groups and not self.by_class and self.certain:
+            what = "difference between groups is" if self.certain == 1 else "differences between groups are"
+            told.append(f"{self.certain:,} {what} certain.")
+        return " ".join(told)
 
-    def _again(self, told: list[str]) -> str:
-        return {"the stars": "them"}.get(self.lifted, "it") if told else self.lifted
+    def _beside(self, each: Lift) -> str:
+        assert each.answers is not None
+        assert each.others is not None
+        own, others = (self.answer(found.mean) for found in (each.answers, each.others))
+        stars = " stars" if self.lifts.unit == "stars" else ""
+        return f"Those that speak of {each.name} gave {own}{stars} on average, the others {others}."
 
-    def _tell(self, each: Lift) -> str:
-        points = " points" if self.lifts.unit == "probability" else ""
-        return f"{each.name} ({self.signed(each.effect.mean)}{points} where it is mentioned)"
+    # ------------------------------------------------------------ stars
+
+    def answer(self, found: Mean | None) -> str:
+        """A mean of answers as text."""
+        return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
+
+    def answer_interval(self, found: Mean) -> str:
+        """From where to where."""
+        if found.low is None or found.high is None:
+            return ""
+        return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
+
+    @property
+    def _answer_digits(self) -> int:
+        return 2 if self.lifts.unit == "stars" else self._digits
+
+    @property
+    def answers_are(self) -> str:
+        """What answers are, as the head of a column."""
+        kind = "Stars" if self.lifts.unit == "stars" else "Number"
+        return f"{kind} {'given' if self.lifts.are_given else 'predicted'}"
 
     # ------------------------------------------------------------ by period
 
@@ -170,15 +194,15 @@ class LiftsPage:
         ]
 
     @property
-    def table(self) -> list[tuple[str, int, list[Mean]]]:
-        """The largest groups: name, texts, and the effect of each aspect drawn."""
+    def table(self) -> list[tuple[str, int, Mean, list[tuple[Mean, Mean]]]]:
+        """The largest groups: name, texts, their answers; and of each aspect drawn the effect and answers."""
         groups = self.lifts.groups
         if groups is None:
             return []
-        found = {(each.group, each.aspect): each.effect for each in groups.lifts}
-        first = list(zip(groups.names, groups.counts, strict=True))[:MAX_GROUPS]
-        none = Mean(0, None)
-        return [(name, n, [found.get((name, each.name), none) for each in self.drawn]) for name, n in first]
+        found = {(each.group, each.aspect): (each.effect, each.answers) for each in groups.lifts}
+        first = list(zip(groups.names, groups.counts, groups.answers, strict=True))[:MAX_GROUPS]
+        none = Mean(0, None), Mean(0, None)
+        return [(*each, [found.get((each[0], one.name), none) for one in self.drawn]) for each in first]
 
     def level(self, found: Mean) -> int:
         """The colour of a mean in a table, -6 to 6; none of few texts."""

@@ -16,12 +16,14 @@ from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
+from ..runtime.held_out import HeldOut, development_sentence
 from ..runtime.metrics import Metrics
 from ..runtime.model import Model
 from . import plots
 from .attribution import NAMES
 from .calibration import mcnemar
-from .lifts import Lifts
+from .leaks import Leak
+from .lifts import CLASS, Lifts
 from .lifts_page import LiftsPage
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
@@ -104,6 +106,7 @@ def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:
     """The page on the aspects of a model alone, and why there is nothing else."""
     return render_page(
         "lifts_page.html.jinja", title=_title([name], data), first=LiftsPage(lifts).given(),
+        leaks=lifts.leaks, of_group=_of_group(lifts.leaks, lifts), name=name, data=data,
         why_alone=why_alone,
     )  # fmt: skip
 
@@ -114,12 +117,18 @@ def _title(names: Sequence[str], data: str) -> str:
 
 def render_report(
     reports: list[ModelReport], data: str, rng: np.random.Generator, baselines: Baselines | None = None,
-    lifts: Lifts | None = None,
+    lifts: Lifts | None = None, seen: HeldOut | None = None, leaks: Sequence[Leak] = (),
 ) -> str:  # fmt: skip
-    """The page on one model or two; `rng` draws the examples."""
+    """The page on one model or two; `rng` draws the examples, `seen` says which rows they learnt from.
+
+    `leaks` are words of the first model that may be names.
+    """
     first, single = reports[0], len(reports) == 1
+    before = development_sentence(first.model.facts) if single else ""
     return render_page(
         "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
+        leaks=leaks, of_group=_of_group(leaks, lifts), name=first.name, seen=seen,
+        seen_said=seen.sentences(before) if seen else "",
         title=_title([each.name for each in reports], data),
         first_page=LiftsPage(lifts).given() if lifts else None,
         methods=dict.fromkeys(
@@ -137,6 +146,12 @@ def render_report(
         differences=[] if single else _differences(*reports),
         comparison=None if single else _compare(*reports),
     )  # fmt: skip
+
+
+def _of_group(leaks: Sequence[Leak], lifts: Lifts | None) -> str:
+    """The column of groups whose values can be forbidden, if any of the words tells one."""
+    by = lifts.groups.by if lifts and lifts.groups else ""
+    return by if by != CLASS and any(each.group for each in leaks) else ""
 
 
 def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -231,8 +246,9 @@ class Comparison(NamedTuple):
 
 
 def _compare(first: ModelReport, second: ModelReport) -> Comparison:
-    first_only = int((first.correct & ~second.correct).sum())
-    second_only = int((second.correct & ~first.correct).sum())
+    new = first.measured
+    first_only = int((first.correct & ~second.correct)[new].sum())
+    second_only = int((second.correct & ~first.correct)[new].sum())
     try:
         alike = agreement(first.readings, second.readings)
     except LimelightError:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from ..reading import captions
 from ..reading.html import render_style, style, templates
+from ..reading.pieces import printable
+
+_STYLE = "report.css.jinja"
 
 
-def render_page(template: str, **given: Any) -> str:
-    """A page of this package, in the style of the pictures and the reports."""
+def render_page(template: str, *, own_style: str = "", **given: Any) -> str:
+    """A page of this package, in the style of the pictures and the reports, or in its own."""
     environment = templates(__package__)
-    sheet = style() + render_style(environment, "report.css.jinja")
+    environment.filters["quoted"] = lambda text: quote(printable(text))  # for a shell
+    sheet = render_style(environment, own_style) if own_style else style() + render_style(environment, _STYLE)
     return environment.get_template(template).render(style=sheet, captions=captions, **given)

@@ -20,6 +20,7 @@ from ..reading.captions import NO_LABEL, trust_sentence
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
 from ..runtime.confidence import Answered, answered
+from ..runtime.held_out import HeldOut
 from ..runtime.metrics import BASELINES as BASELINE_NAMES
 from ..runtime.metrics import LabelMetrics, Metrics, measure, wilson, with_baselines
 from ..runtime.model import Model
@@ -28,6 +29,7 @@ from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration
+from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
 from .overview import RowOverview, describe_rows, same_answers
 from .pages import FEW_CLASSES, render_lifts, render_report
@@ -62,7 +64,8 @@ def measure_report(
 ) -> Report:  # fmt: skip
     """Measure what a report on one model, or on two side by side, shows.
 
-    Figures are of all texts; words and examples of at most `most` of them, chosen at random. With the texts
+    Figures are of the texts that no model learnt from, as far as they know, and of all if there are none;
+    words and examples of at most `most` of all texts, chosen at random. With the texts
     and labels that the model was trained on, and the second texts of pairs, TF-IDF is measured too. One model
     with aspects also has these, by date and by group if these are given (`by` says what the groups are);
     without labels, and of predicted numbers, the report has nothing else.
@@ -71,7 +74,7 @@ def measure_report(
     chosen = [as_model(each) for each in (cast("Sequence[Model]", models) if several else [models])]
     texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
     _check_names(chosen, names)
-    shown = _aspect_texts(chosen, texts, dates, groups, by)
+    shown = _aspect_texts(chosen, texts, labels, dates, groups, by)
     if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
@@ -83,21 +86,38 @@ def measure_report(
         raise bad_value(f"most is {most}; it must be at least 1")
     if train is not None:
         _check_training(chosen[0], train)
+    seen = _rows_seen(dict(zip(names, chosen, strict=True)), texts, texts2)
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(texts))[:most])
-    tested = TestTexts(texts, labels, texts2, data, sample)
+    tested = TestTexts(texts, labels, texts2, data, sample, seen.measured)
     reports = [
         _measure(model, name, tested, shown, seed, progress)
         for model, name in zip(chosen, names, strict=True)
     ]
     tf_idf = None if train is None else _tf_idf(chosen[0], train, tested)
     lifts = shown.measure() if shown else None
-    return Report(reports, lifts, names[0], data, rng, baselines_of(reports[0], data, tf_idf))
+    leaks = Leaks()
+    for k, reading in zip(sample, reports[0].readings, strict=True):
+        leaks.add(reading, shown.groups[k] if shown and shown.groups else "")
+    of_what = f"{data or 'these texts'}{seen.of_what and f': {seen.of_what}'}"
+    return Report(
+        reports, lifts, names[0], data, rng, baselines_of(reports[0], of_what, tf_idf), seen, leaks.find()
+    )
+
+
+def _rows_seen(models: Mapping[str, Model], texts: list[str], texts2: list[str] | None) -> HeldOut:
+    """Which of the texts the models learnt from."""
+    learnt = {
+        name: None if (known := model.learnt_rows) is None else known.has(texts, texts2)
+        for name, model in models.items()
+    }
+    return HeldOut.of(learnt, len(texts))
 
 
 def _aspect_texts(
-    models: list[Model], texts: list[str], dates: Sequence[Any] | None, groups: Sequence[Any] | None, by: str
-) -> AspectTexts | None:
+    models: list[Model], texts: list[str], labels: Sequence[Label] | None, dates: Sequence[Any] | None,
+    groups: Sequence[Any] | None, by: str,
+) -> AspectTexts | None:  # fmt: skip
     """Where to note the aspects of one model that has some; None if none are shown."""
     columns = [None if each is None else as_list(each, "columns") for each in (dates, groups)]
     if len(models) > 1 and columns != [None, None]:
@@ -105,7 +125,8 @@ def _aspect_texts(
         raise LimelightError(message, code="option-conflict")
     if columns == [None, None] and (len(models) > 1 or not models[0].aspects.enabled):
         return None
-    return AspectTexts(models[0], texts, columns[0], columns[1], by)
+    labels = None if labels is None or len(labels) != len(texts) else as_list(labels, "labels")
+    return AspectTexts(models[0], texts, columns[0], columns[1], by, labels)
 
 
 class Report(NamedTuple):
@@ -117,12 +138,16 @@ class Report(NamedTuple):
     data: str
     rng: np.random.Generator | None = None  # draws the examples
     baselines: Baselines | None = None
+    seen: HeldOut | None = None  # which rows the models learnt from
+    leaks: tuple[Leak, ...] = ()  # words of the first model that may be names
 
     def html(self) -> str:
         """The page."""
         if self.models and self.rng:
             rng = copy.deepcopy(self.rng)  # so that the page is the same each time
-            return render_report(self.models, self.data, rng, self.baselines, self.lifts)
+            return render_report(
+                self.models, self.data, rng, self.baselines, self.lifts, self.seen, self.leaks
+            )
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":
@@ -133,6 +158,8 @@ class Report(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`; of each model the figures of 'limelight evaluate'."""
         found: dict[str, Any] = {"models": {each.name: each.metrics.to_dict() for each in self.models}}
+        found |= self.seen.to_dict() if self.seen else {}
+        found["names"] = [each.to_dict() for each in self.leaks or (self.lifts.leaks if self.lifts else ())]
         return found | ({"aspects": self.lifts.to_dict()} if self.lifts else {})
 
 
@@ -163,7 +190,11 @@ def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
 
     trained, sizes = split(*train, "the training texts"), (len(model.tokenizer), len(model.labels))
     fitted = fit_tf_idf(trained, *sizes, rows=sample_rows(trained, sizes[1]), min_pairs=2)
-    return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2, "the texts"))
+    columns = (tested.texts, tested.labels, tested.texts2)
+    texts, labels, texts2 = (
+        None if each is None else [each[k] for k in np.flatnonzero(tested.measured)] for each in columns
+    )
+    return fitted.accuracy(split(texts, labels, texts2, "the texts"))  # type: ignore[arg-type]
 
 
 def _check_names(models: list[Model], names: Sequence[str]) -> None:
@@ -237,6 +268,7 @@ class TestTexts(NamedTuple):
     texts2: list[str] | None
     data: str  # its name
     sample: np.ndarray  # (read,): the numbers of the texts whose words are looked at
+    measured: np.ndarray  # (texts,) bool: the texts that figures are of
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +277,11 @@ class ModelReport:
 
     name: str
     model: Model
-    metrics: Metrics | LabelMetrics  # of all texts, like all figures
+    metrics: Metrics | LabelMetrics  # of the texts that are `measured`, like all figures
     calibration: Calibration
     correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
     confidence: np.ndarray  # (texts,)
+    measured: np.ndarray  # (texts,) bool: those that the models did not learn from, if there are any
     sample: np.ndarray  # (read,): the numbers of the texts that the following are of
     readings: list[AnyReading]
     truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
@@ -273,24 +306,25 @@ class ModelReport:
     @property
     def accuracy(self) -> float:
         """The share of texts whose prediction is right."""
-        return float(self.correct.mean())
+        return float(self.correct[self.measured].mean())
 
     @property
     def answered(self) -> list[tuple[Answered, float, float]]:
         """What the model answers if it abstains below some thresholds, and the precision's 95% interval."""
-        points = [answered(self.confidence, self.correct, each) for each in THRESHOLDS]
-        return [(each, *wilson(each.precision, max(each.share * len(self.correct), 1))) for each in points]
+        confidence, correct = self.confidence[self.measured], self.correct[self.measured]
+        points = [answered(confidence, correct, each) for each in THRESHOLDS]
+        return [(each, *wilson(each.precision, max(each.share * len(correct), 1))) for each in points]
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the accuracy."""
-        return wilson(self.accuracy, len(self.correct))
+        return wilson(self.accuracy, self.metrics.rows)
 
     @property
     def largest_class(self) -> tuple[str, float]:
         """The most frequent class of the data, and its share."""
         true = self.metrics.counts[2]
-        return self.labels[int(true.argmax())], float(true.max() / len(self.correct))
+        return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
     @cached_property
     def correct_read(self) -> np.ndarray:
@@ -335,15 +369,15 @@ def _measure(
     model: Model, name: str, tested: TestTexts, shown: AspectTexts | None, seed: int, progress: bool
 ) -> ModelReport:
     """Predict all texts, and read those of the sample; for aspects all."""
-    labels, data, sample = tested.labels, tested.data, tested.sample
+    labels, data, sample, new = tested.labels, tested.data, tested.sample, tested.measured
     truth = find_task(model.task)(labels).index(model.labels, data or "the data")
     readings, P = _read_all(model, tested, shown, progress) if shown else _read(model, tested, progress)
     rows = readings[:: -(-len(readings) // ROW_TEXTS)]
     confidence = P.max(axis=1) if answers_of(model.task).has_several else P[range(len(P)), model.decide(P)]
     return ModelReport(
         name, model,
-        measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
-        _calibration(model, P, truth), same_answers(model.decide(P), truth), confidence,
+        measure(model.task, P[new], truth[new], model.thresholds),  # type: ignore[arg-type]
+        _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
         sample, readings, truth[sample], describe_rows(rows), _trust(model, readings, seed, progress),
     )  # fmt: skip
 
@@ -410,10 +444,10 @@ def baselines_of(report: ModelReport, data: str, tf_idf: float | None) -> Baseli
     label, share = report.largest_class
     here, saved = [report.accuracy, tf_idf, share], _saved_figures(report.model.facts)
     for name, (rows, *figures) in list(saved.items()):
-        if (rows, figures[0], figures[2]) == (len(report.correct), report.accuracy, share):
+        if (rows, figures[0], figures[2]) == (report.metrics.rows, report.accuracy, share):
             here[1] = figures[1] if tf_idf is None else tf_idf  # the same rows
             del saved[name]
-    found = {data or "these texts": here} | {name: figures for name, (_, *figures) in saved.items()}
+    found = {data: here} | {name: figures for name, (_, *figures) in saved.items()}
     names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"
     return Baselines(tuple(found), tuple(zip(names, zip(*found.values(), strict=True), strict=True)))
 

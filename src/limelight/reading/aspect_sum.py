@@ -78,6 +78,7 @@ class AspectSum:
     bias: float  # what no word gives
     aspects: tuple[AspectShare, ...]
     rest: float  # of the words that belong to no aspect
+    refits: np.ndarray | None = None  # (aspects + 1, refits): each effect, then all words, by refitted heads
 
     def to_dict(self, words: bool = False) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`; with `words`, all that `AspectShare` has."""
@@ -99,10 +100,12 @@ class Clause(NamedTuple):
 def sum_by_aspect(
     aspects: Aspects, text: str, offsets: np.ndarray, weights: np.ndarray, bias: float, unit: str,
     values: Sequence[float] | None = None, rated: Mapping[str, RatedWords] | None = None,
+    refits: np.ndarray | None = None,
 ) -> AspectSum:  # fmt: skip
     """The sum for a text whose words at `offsets` (n, 2) have the shares `weights` (n,) in the answer.
 
-    `values` are those of the classes, where an estimate in stars makes sense; `rated` what ratings say.
+    `values` are those of the classes, where an estimate in stars makes sense; `rated` what ratings say;
+    `refits` (n, refits) the shares by refitted heads.
 
     >>> offsets = np.array([[0, 4], [5, 9], [9, 10], [11, 15], [16, 21]])
     >>> aspects, weights = {"rooms": ["room"], "service": ["staff"]}, np.array([0.5, 0.1, 0, -0.75, 0])
@@ -128,7 +131,10 @@ def sum_by_aspect(
         quoted = None if span is None else text[slice(*span)]
         by_word = np.bincount(own.owners, share, len(weights))
         shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, said))
-    return AspectSum(unit, answer, bias, tuple(shares), float(pieces[~own.parts.any(axis=0)].sum()))
+    rest = float(pieces[~own.parts.any(axis=0)].sum())
+    if refits is not None:
+        refits = np.vstack([own.by_word(len(weights)) @ refits, refits.sum(axis=0)])
+    return AspectSum(unit, answer, bias, tuple(shares), rest, refits)
 
 
 class OwnWords(NamedTuple):

@@ -200,6 +200,7 @@ class Reading(_Predicted):
     in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
     rated: Mapping[str, RatedWords] = field(default_factory=dict)  # by aspect: what ratings have taught
+    refits: np.ndarray | None = None  # (n, refits): each word's share by heads refitted to resampled texts
     about: int | None = None  # the class that `decided` was asked for, rather than the predicted one
 
     def __repr__(self) -> str:
@@ -321,7 +322,7 @@ class Reading(_Predicted):
         if self.in_mean is not None:
             unit, (weights, bias) = "mean", self.in_mean
         values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
-        how = unit, values, self.rated
+        how = unit, values, self.rated, None if unit == "probability" else self.refits
         return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, *how)
 
     def to_dict(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def rate_words(aspects: Aspects, text: EncodedText, recipe: ModelRecipe) -> dict
     rated = [aspect for aspect in aspects.enabled if aspect.rating is not None]
     if not rated:
         return {}
-    H = _read_states(text, recipe)
+    H = read_states(text, recipe)
     return {each.name: _rated(each.rating, H) for each in rated if each.rating is not None}
 
 
@@ -49,7 +49,7 @@ def _rated(rating: Rating, H: np.ndarray) -> RatedWords:
     return RatedWords(rating, float(rating.text @ H.sum(axis=0)), H @ rating.own)
 
 
-def _read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
+def read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
     """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
     rows = text.A[: recipe.attention_rows] if recipe.attention_rows else text.A
     return np.asarray(text.H * rows.mean(axis=0)[:, None])
@@ -139,7 +139,7 @@ def _features(
     """(texts, aspects, 4u) for each block: the mean row, and what each aspect's own words give of it."""
     block: list[np.ndarray] = []
     for text in texts:
-        H = _read_states(text, recipe)
+        H = read_states(text, recipe)
         own = own_words(aspects, text.text, text.offsets).by_word(len(H))[places] @ H
         whole = np.broadcast_to(H.sum(axis=0), own.shape)
         block.append(np.concatenate([whole, OWN * own], axis=1).astype(np.float32))

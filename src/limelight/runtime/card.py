@@ -106,6 +106,7 @@ def model_card(
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],
         forgotten=forgetting_sentence(facts.get("old_dev")), confusion=_confusion(facts, labels),
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
+        knows_rows="learnt_rows" in facts,
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
         intended_use=facts.get("intended_use") or use,
         limits=facts.get("limits") or limits.format(calibrated=calibrated),

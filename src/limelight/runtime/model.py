@@ -20,6 +20,7 @@ from ..reading.captions import trust_sentence
 from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
+from ..text.learnt_rows import LearntRows
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
@@ -30,6 +31,7 @@ from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
 from .model_aspects import aspect_facts, check_takes_aspects, require_aspects, saved_aspects, write_aspects
+from .refits import refit_shares, saved_refits
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -61,6 +63,8 @@ class Model(Embedder):
         self.task = find_task(self.recipe.text.task).name
         self.trust = trust_sentence(self.facts.get("trust"))
         self.aspects = saved_aspects(self.facts.get("aspects"))
+        self.learnt_rows = LearntRows.from_fact(self.facts.get("learnt_rows"))  # None: not known
+        self.refits = saved_refits(self.facts.get("refits"), self.recipe.model)
         if self.aspects:
             check_takes_aspects(self.task, self.pair)
             check_ratings(self.aspects, self.recipe.model)
@@ -489,6 +493,7 @@ class Model(Embedder):
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
             support=support, in_mean=in_mean, aspect_list=self.aspects, about=about,
             rated=rate_words(self.aspects, text, recipe),
+            refits=None if self.refits is None else refit_shares(self.refits, text, recipe),
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

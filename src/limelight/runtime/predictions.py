@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from ..tables.columns import Columns, choose_columns
 from ..tables.rows import Row, TableRows, open_rows, show_reading, text_columns
 from ..tables.table import Table, open_table
 from ..tables.writers import LISTS, NewColumn, TableWriter, Values, require_format, write_table
+from ..text.learnt_rows import row_hash
 from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
@@ -71,15 +74,22 @@ def predict_table(
             return found.write(rows, writer, progress)
 
 
+class Labelled(NamedTuple):
+    """What a model predicts for rows with labels."""
+
+    outputs: np.ndarray  # (rows, classes)
+    truth: np.ndarray  # as in text/tasks.py: class numbers (rows,), or others
+    learnt: np.ndarray | None  # (rows,) bool: whether it learnt from them; None if it does not know
+
+
 def predict_labelled(
     model: Model, table: str | Path | Table, columns: Columns, on_bad: str = "error", progress: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs (rows, classes), and the true labels as in text/tasks.py: class numbers (rows,), or others.
+) -> Labelled:
+    """Predict the rows of a table; bad rows and labels are reported before the long work.
 
-    Bad rows and labels are reported before the long work.
-
-    >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
+    >>> P, truth, learnt = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
     """
+    known, hashes = model.learnt_rows, array("I")
     with (
         table if isinstance(table, Table) else open_table(table) as table,
         closing(Aside(table.path)) as aside,
@@ -89,9 +99,12 @@ def predict_labelled(
         for row in show_reading(rows, table.path, progress):
             labels.append(row.label)
             aside.append((row.text, None, row.text2))
+            if known is not None:
+                hashes.append(row_hash(row.text, row.text2))
         truth = labels.index(model.labels, rows.name_row)
         first, second = text_columns((Row(*each) for each in aside), model.pair)
-        return np.concatenate(list(model.predict_proba_stream(first, second, progress=progress))), truth
+        P = np.concatenate(list(model.predict_proba_stream(first, second, progress=progress)))
+        return Labelled(P, truth, None if known is None else known.has_hashes(hashes))
 
 
 class Predictions:

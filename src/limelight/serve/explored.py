@@ -12,9 +12,11 @@ from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.questions import Mean, class_values, question
 from ..runtime.batches import chunks
+from ..runtime.held_out import HeldOut
 from ..runtime.model import READ_AT_ONCE, Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
+from ..text.learnt_rows import row_hash
 from ..text.tasks import find_task
 from .aspect_table import ExploredAspects, collect_aspects
 from .computing import Item, columns
@@ -73,6 +75,7 @@ class ExploredData:
     task: str = "classification"
     means: np.ndarray | None = None  # (models, rows): of ordered classes
     values: list[float] | None = None  # (labels,): what ordered classes count as
+    seen: HeldOut | None = None  # the rows that the models learnt from
 
     def pack(self, in_page: bool = False) -> bytes:
         """For the page: a header and typed arrays; the texts and short vectors, too, if it has no server."""
@@ -80,7 +83,7 @@ class ExploredData:
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
             "aspects": self.aspects.about() if self.aspects else None, "task": self.task,
-            "values": self.values,
+            "values": self.values, "told": self._told(),
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
@@ -89,12 +92,21 @@ class ExploredData:
                 arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(found)}
         if self.truth is not None:
             arrays["truth"] = self.truth
+        if self.seen is not None and self.seen.is_mixed:
+            arrays["learnt"] = self.seen.learnt.astype(np.uint8)
         if self.aspects is not None:
             arrays |= self.aspects.arrays()
         if in_page:
             arrays["directions"] = self.directions.T.astype(np.float32)
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
         return pack_arrays(header, arrays)
+
+    def _told(self) -> str:
+        """Which rows the models learnt from, in words."""
+        if self.seen is None:
+            return ""
+        is_whole = self.truth is not None and not self.seen.is_mixed
+        return self.seen.sentences() if is_whole else self.seen.share
 
     def find(self, words: str) -> list[int]:
         """The rows that have this in them, in upper or lower case."""
@@ -133,8 +145,17 @@ def explore_data(
         of_rows=len(items) if of_rows is None else of_rows,
         aspects=aspects,
         task=first.task,
+        seen=_seen(models, items),
         **_predictions(models, P, truth),
     )
+
+
+def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
+    names = ("This model",) if len(models) == 1 else ("The first model", "The second model")
+    known = [model.learnt_rows for model in models]
+    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
+    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
+    return HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
 
 
 def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:

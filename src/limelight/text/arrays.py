@@ -20,7 +20,7 @@ BLOCK = 1 << 20  # values read at a time
 # The arrays of a split and the types they may have on disk.
 DTYPES = {
     "ids": ("uint16", "int32"), "lengths": ("int32",), "labels": ("int32", "uint8", "float32"),
-    "weights": ("float32",), "ids2": ("uint16", "int32"), "lengths2": ("int32",),
+    "weights": ("float32",), "ids2": ("uint16", "int32"), "lengths2": ("int32",), "hashes": ("uint32",),
 }  # fmt: skip
 
 

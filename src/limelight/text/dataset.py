@@ -54,6 +54,7 @@ class Split:
     weights: np.ndarray | None = None  # (rows,): how much each row counts
     ids2: np.ndarray | None = None  # (words2,): the second sentences of pairs
     lengths2: np.ndarray | None = None  # (rows,)
+    hashes: np.ndarray | None = None  # (rows,): of the texts, as in learnt_rows.py
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -232,7 +233,7 @@ def _is_split(name: str, sizes: Any) -> bool:
 
 def _check_split(split: Split, where: str, words: int, classes: int, task: str) -> None:
     """Check that sizes fit together and that ids and labels exist: nothing later has to check again."""
-    by_row = (split.lengths2, split.labels, split.weights)
+    by_row = (split.lengths2, split.labels, split.weights, split.hashes)
     if any(values is not None and len(values) != len(split) for values in by_row) or (
         (split.ids2 is None) != (split.lengths2 is None)
     ):

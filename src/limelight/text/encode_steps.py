@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +22,7 @@ from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, LabelColumn, are_many_numbers, join_classes
+from .learnt_rows import row_hash
 from .remarks import TextRemarks
 from .sources import TextSource
 from .split_pool import SplitPool
@@ -56,6 +58,7 @@ class Encoding:
     all_words: bool = False  # those of every row are in the vocabulary, not of the training rows alone
     seen: TextRemarks = field(default_factory=TextRemarks)  # the training rows
     remarks: Sequence[str] = ()  # on them, a line each
+    hashes: array[int] = field(default_factory=lambda: array("I"))  # of them, as in learnt_rows.py
 
     def run(self) -> Dataset:
         """Read the rows, fill the arrays and describe them."""
@@ -140,6 +143,8 @@ class Encoding:
                 labels.append(row.label if source.labelled else 0)
                 if source is self.sources["train"]:
                     self.seen.add(row.text, row.label, row.text2)
+                    if source.labelled:
+                        self.hashes.append(row_hash(row.text, row.text2))
             yield [row.text for row in rows] + [row.text2 for row in rows if row.text2 is not None]
 
     def _number_labels(
@@ -221,6 +226,8 @@ class Encoding:
                 chunk["labels"] = labels[rows]
             if source.weights is not None:
                 chunk["weights"] = source.weights[rows]
+            if source.labelled and source is self.sources["train"]:
+                chunk["hashes"] = np.array(self.hashes[rows], np.uint32)
             yield chunk
             done = rows.stop
 
@@ -231,6 +238,7 @@ class Encoding:
             ids, lengths = truncate(*tokenizer.forbid(self._forbidden).encode(texts), self.recipe.max_length)
             chunk |= {f"ids{mark}": ids, f"lengths{mark}": lengths}
         chunk["labels"] = labels[list(rows)]
+        chunk["hashes"] = np.array(self.hashes, np.uint32)[list(rows)]
         if source.weights is not None:
             chunk["weights"] = source.weights[list(rows)]
         return chunk

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..network.parts import matrix_shape, shapes
 from ..runtime.metrics import BASELINES
 from ..runtime.model import Model
@@ -168,7 +168,11 @@ def compare_trained(
             predict_labelled(model, table, choose_columns(table, **named, pair=model.pair), on_bad)
             for table in map(open_table, tables[split])
         ]
-        found[split] = [float(np.concatenate([P.argmax(axis=1) == truth for P, truth in files]).mean())]
+        learnt = sum(0 if each.learnt is None else int(each.learnt.sum()) for each in files)
+        if learnt:
+            warn(f"{folder} learnt from {learnt:,} of the {split} rows: its accuracy there is no measure")
+        right = [each.outputs.argmax(axis=1) == each.truth for each in files]
+        found[split] = [float(np.concatenate(right).mean())]
     size = sum(file.stat().st_size for file in Path(folder).iterdir())
     count = sum(each.size for name, each in model.weights.items() if name != "words.weight")
     return Contestant(TRAINED, count, bytes=size, folder=str(folder), **found)

@@ -11,16 +11,20 @@ import torch
 
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
+from ..network.parts import state_size
 from ..network.torch.network import Network
 from ..reading.answers import answers_of
-from ..reading.questions import Between, Probability, Question
+from ..reading.questions import Between, Probability, Question, are_numbers, class_values
 from ..reading.row_names import row_words
 from ..runtime.decided import LinearHead, most_weighted, word_losses, word_weights
-from ..text.batches import gather
+from ..runtime.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
+from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
+from ..text.labels import Label
 from ..text.tokenizer import SPECIAL, UNKNOWN
-from .evaluate import logits, plan_batches
+from .evaluate import logits, plan_batches, read_batches
 from .loss import TASK_LOSSES
+from .starting_network import BATCH_WORDS, draw_rows
 
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -41,11 +45,37 @@ class States(NamedTuple):
 def picture_facts(
     network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds = None
 ) -> dict[str, Any]:
-    """`rows` and their names, from training texts; and `trust`, if there are development texts."""
+    """`rows` and their names, from training texts; `trust`, if there are development texts; and `refits`."""
     facts = describe_rows(network, dataset)
+    if (W := fit_heads(network, dataset, recipe)) is not None:
+        facts["refits"] = refits_to_json(W)
     if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
         facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
     return facts
+
+
+def fit_heads(network: Network, dataset: Dataset, recipe: ModelRecipe) -> np.ndarray | None:
+    """W (refits, 2u), as in runtime/refits.py; None where the labels are not numbers, or there are few."""
+    split = dataset.splits["train"]
+    y = numbers_of(dataset.task, dataset.labels, split)
+    if y is None or network.pair or not recipe.attention_rows or len(split) < MIN_ROWS:
+        return None
+    rows = draw_rows(split, MAX_ROWS, 0)
+    X = np.empty((len(rows), state_size(recipe)), np.float32)
+    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
+    for batch, read in read_batches(network, split, plan):
+        X[np.searchsorted(rows, batch)] = read.M[:, : recipe.attention_rows].mean(dim=1).float().cpu().numpy()
+    return fit_refits(X, y[rows])
+
+
+def numbers_of(task: str, labels: Sequence[Label], split: Split) -> np.ndarray | None:
+    """(rows,): what the texts are labelled with, if that is a number."""
+    given = np.asarray(split.labels)
+    if answers_of(task).is_number:
+        return given.astype(float)
+    if answers_of(task).has_several or not are_numbers(labels):
+        return None
+    return np.asarray(np.array(class_values(labels))[given])
 
 
 def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..storage.json_file import to_json_values
 from ..text.dataset import Dataset
 from ..text.labels import Label
+from ..text.learnt_rows import MAX_ROWS, LearntRows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
+    from ..runtime.start import Start
     from .run import Fitted
 
 MAX_CLASSES_CONFUSED = 50  # classes; a larger table is unreadable on a card
@@ -75,8 +77,13 @@ def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label])
         )
 
 
-def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]) -> dict[str, Any]:
-    """What the saved folder records about its data, training, results and pictures."""
+def facts_of(
+    dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics], start: Start | None = None
+) -> dict[str, Any]:
+    """What the saved folder records about its data, training, results and pictures.
+
+    `start` is what training started from, if that was anything.
+    """
     from .explanation_facts import picture_facts
 
     sources = dataset.facts.get("sources", {})
@@ -89,6 +96,8 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
     }
     if "forbidden" in dataset.facts:  # what was not read in training must not be read later
         facts["forbidden"] = dataset.facts["forbidden"]
+    if learnt := learnt_rows(dataset, start):
+        facts["learnt_rows"] = learnt.to_fact()
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):
@@ -97,6 +106,18 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
             facts |= {"confusion": found.confusion.tolist(), "confusion_split": split}
             break
     return facts
+
+
+def learnt_rows(dataset: Dataset, start: Start | None) -> LearntRows | None:
+    """The rows that the model has learnt from, now and before; None if these are not all known."""
+    hashes = dataset.splits["train"].hashes
+    if hashes is None:  # encoded by an older version
+        return None
+    learnt: LearntRows | None = LearntRows.of(hashes)
+    if learnt and start and start.labels:
+        before = LearntRows.from_fact(start.facts.get("learnt_rows"))
+        learnt = before and learnt.joined(before)
+    return learnt if learnt and len(learnt) <= MAX_ROWS else None
 
 
 def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:

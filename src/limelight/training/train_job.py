@@ -312,7 +312,7 @@ class TrainJob(Job):
         """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
-        facts = facts_of(dataset, fitted, results) | confidence
+        facts = facts_of(dataset, fitted, results, start) | confidence
         facts |= facts_of_training(
             aspects, None if start is None else start.facts, dataset.task, dataset.pair
         )

@@ -49,6 +49,7 @@ export class DataPanel {
     this.choices = element("div", { class: "choices" })
     const filters = element("div", { class: "filters", role: "group", "aria-label": "Filters" }, element("label", { class: "wide" }, element("span", {}, "Find"), this.search), this.choices)
     root.replaceChildren(element("div", { class: "card" }, element("h2", {}, table.name, " ", element("span", { class: "small" }, `${shown}${this.accuracy()}`)),
+      table.told && element("p", { class: "small", "data-part": "told" }, table.told),
       this.tabs, this.holder, filters, this.count, this.list.root))
     root.hidden = false
     const { toData } = this.explorer.parts
@@ -64,7 +65,8 @@ export class DataPanel {
     const { table } = this
     if (!table.truth) return ""
     const shares = table.predicted.map((_, of) => table.task.score(table, of))
-    return shares.length > 1 ? ` · ${shares.map((share, of) => `${this.nameOf(of)}: ${share}`).join(", ")}` : ` · ${shares[0]}`
+    const told = shares.length > 1 ? shares.map((share, of) => `${this.nameOf(of)}: ${share}`).join(", ") : shares[0]
+    return ` · ${told}${table.learnt ? `, of the ${counted(table.measured.reduce((sum, one) => sum + one, 0), "text")} not learnt from` : ""}`
   }
 
   nameOf(of) {
@@ -222,6 +224,7 @@ export class DataPanel {
       table.truth && !isNumber && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
       table.truth && !isNumber && select("True", "truth", classes, true),
       !isNumber && select("Predicted", "predicted", classes, true),
+      table.learnt && select("Learnt from", "learnt", [["", "any"], ["yes", "yes"], ["no", "no"]]),
       table.models > 1 && !isNumber && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
         ...(table.truth ? [["first", `only ${this.nameOf(0)} is right`], ["second", `only ${this.nameOf(1)} is right`]] : [])]),
       table.models > 1 && select("Predictions of", "of", [0, 1].map(of => [of, this.nameOf(of)]), true),

@@ -4,19 +4,21 @@ import { places } from "./edits.js"
 import { taskOf } from "./tasks.js"
 
 export const BINS = 10 // of confidence
-export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, label: -1, from: 0, to: 1, find: "", differ: "", box: null, area: null, aspect: -1, says: "", sort: "" })
+export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, label: -1, from: 0, to: 1, find: "", learnt: "", differ: "", box: null, area: null, aspect: -1, says: "", sort: "" })
 const AT_ONCE = 200 // texts of a request
 
 export class Table {
   /** `fetchTexts(rows)` and `find(words)`, the rows that have them, are promises. */
-  constructor({ name, rows, ofRows, task, labels, values, models, aspects, arrays }, fetchTexts, find) {
-    Object.assign(this, { name, rows, ofRows, labels, values, models, fetchTexts, find, task: taskOf({ task }) })
+  constructor({ name, rows, ofRows, task, labels, values, models, aspects, told, arrays }, fetchTexts, find) {
+    Object.assign(this, { name, rows, ofRows, labels, values, models, told, fetchTexts, find, task: taskOf({ task }) })
     const each = kind => Array.from({ length: models }, (_, k) => arrays[`${kind}${k}`]?.values), column = values => this.task.column(values, labels.length)
     this.predicted = each("predicted").map(column)
     this.confidence = each("confidence") // of the predicted class, or of each label; NaN where a model does not have it
     this.means = each("mean") // of ordered classes
     this.truth = arrays.truth && column(arrays.truth.values)
     this.range = this.task.isNumber ? limitsOf([...this.predicted, ...(this.truth ? [this.truth] : [])]) : undefined
+    this.learnt = arrays.learnt?.values // 1 for each row that was learnt from, if some were and others not
+    this.measured = this.learnt?.map(learnt => 1 - learnt) ?? new Uint8Array(rows).fill(1) // the rows that figures are of
     this.places = arrays.places.values // x, y, x, y, ...
     this.aspects = aspects ? new AspectTable(aspects, arrays) : undefined
     this.known = new Map() // texts of rows that were asked for
@@ -60,6 +62,7 @@ export class Table {
       if (f.predicted >= 0 && !predicted.has(k, f.predicted)) continue
       if (f.right && this.isRight(k, f.of, label) !== (f.right === "right")) continue
       if (!isSure(k)) continue
+      if (f.learnt && this.learnt[k] !== Number(f.learnt === "yes")) continue
       if (f.differ && !this.differs(k, f.differ)) continue
       if (f.aspect >= 0 && !this.aspects.says(k, f.aspect, f.says)) continue
       if (f.box && !isInside(f.box, places[2 * k], places[2 * k + 1])) continue
@@ -130,11 +133,11 @@ export class Table {
     return counts
   }
 
-  /** For each label {real, predicted, right}: how many rows have it, are given it, and both; of all rows without a mask. */
+  /** For each label {real, predicted, right}: how many rows have it, are given it, and both. */
   counts(mask, of) {
     const counts = this.labels.map(() => ({ real: 0, predicted: 0, right: 0 })), predicted = this.predicted[of]
     for (let row = 0; row < this.rows; row++) {
-      if (mask && !mask[row]) continue
+      if (!mask[row]) continue
       for (const k of predicted.of(row)) counts[k].predicted++
       for (const k of this.truth?.of(row) ?? []) {
         counts[k].real++

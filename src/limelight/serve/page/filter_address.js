@@ -3,13 +3,13 @@
 import { parseAddress } from "./address.js"
 import { ALL } from "./data_table.js"
 
-const CHOICES = { right: ["right", "wrong"], differ: ["differ", "agree", "first", "second"], sort: ["least", "most", "low", "high", "off", "best", "worst"], says: ["praised", "blamed", "not"] }
+const CHOICES = { learnt: ["yes", "no"], right: ["right", "wrong"], differ: ["differ", "agree", "first", "second"], sort: ["least", "most", "low", "high", "off", "best", "worst"], says: ["praised", "blamed", "not"] }
 
 const BOXES = ["box", "area"] // on the map, and of true and predicted numbers
 
 export function filterToAddress(filter, { labels, aspects }) {
   const parts = new URLSearchParams()
-  for (const name of ["right", "differ", "sort", "says", "find"]) if (filter[name]) parts.set(name, filter[name])
+  for (const name of ["learnt", "right", "differ", "sort", "says", "find"]) if (filter[name]) parts.set(name, filter[name])
   for (const [name, key] of [["true", "truth"], ["predicted", "predicted"]]) if (filter[key] >= 0) parts.set(name, labels[filter[key]])
   if (filter.aspect >= 0) parts.set("aspect", aspects.names[filter.aspect])
   if (filter.of) parts.set("of", filter.of)
@@ -35,6 +35,7 @@ export function filterFromAddress(address, table) {
     const box = (parts.get(name) ?? "").split(",").map(Number)
     if (box.length === 4 && box.every(Number.isFinite)) filter[name] = box
   }
+  if (!table.learnt) filter.learnt = ""
   if (!truth) Object.assign(filter, { right: "", truth: -1 })
   if (!truth || !task.isNumber) filter.area = null
   if (task.isNumber) Object.assign(filter, { right: "", truth: -1, predicted: -1, differ: "" })

@@ -96,7 +96,7 @@ class OneClass {
 
   /** How good the predictions are, in a few words. */
   score(table, of) {
-    return `${percent(mean(table, row => Number(table.isRight(row, of))), 2)} ${table.rows < table.ofRows ? "of these " : ""}right`
+    return `${percent(mean(table, row => Number(table.isRight(row, of))), 2)} ${table.rows < table.ofRows && !table.learnt ? "of these " : ""}right`
   }
 
   /** Ways to sort the rows, for the label that the filters name: {key: [text, sign, value of a row]}. */
@@ -201,7 +201,7 @@ class SeveralLabels extends OneClass {
 
   score(table, of) {
     let right = 0, all = 0
-    for (const each of table.counts(undefined, of)) {
+    for (const each of table.counts(table.measured, of)) {
       right += each.right
       all += each.real + each.predicted
     }
@@ -276,10 +276,15 @@ function amountOrders(task, table, of, value) {
   return { low: ["lowest first", 1, value], high: ["highest first", -1, value], ...error }
 }
 
-function mean({ rows }, value) {
-  let sum = 0
-  for (let row = 0; row < rows; row++) sum += value(row)
-  return sum / rows
+/** Over the rows that were not learnt from, if there are any. */
+function mean({ measured }, value) {
+  let sum = 0, count = 0
+  measured.forEach((one, row) => {
+    if (!one) return
+    sum += value(row)
+    count++
+  })
+  return sum / count
 }
 
 /** With a minus sign rather than a hyphen. */

@@ -1,0 +1,69 @@
+"""What a report calls certain, one statement after the other: a page renders these, and a check reads them.
+
+Two kinds: a group differs from the other texts in an aspect; an aspect has changed from the first day to the
+last. That one lifts or lowers the answer of all texts is not called certain: stars alone do not tell how well
+one aspect is rated beside another (docs/aspects.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .lifts import Lifts, Quote
+
+GROUP, TREND = "group", "trend"
+
+
+class Statement(NamedTuple):
+    """One of them."""
+
+    kind: str  # GROUP or TREND
+    aspect: str
+    group: str  # of the kind GROUP, otherwise ""
+    amount: float  # how much better, in the unit of the effects
+    low: float  # its 95% interval, all of it on one side of 0
+    high: float
+    texts: int  # that mention the aspect: all, or those of the group
+    quotes: tuple[Quote, ...]  # clauses that say so
+
+    @property
+    def sign(self) -> int:
+        """1 for better, -1 for worse."""
+        return 1 if self.amount > 0 else -1
+
+    @property
+    def at_least(self) -> float:
+        """How large it is at least."""
+        return max(self.low, -self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`."""
+        return {**self._asdict(), "quotes": [each.to_dict() for each in self.quotes]}
+
+
+def certain_statements(lifts: Lifts) -> list[Statement]:
+    """All that is certain: by group, then over time; within each what is largest at least comes first.
+
+    >>> certain_statements(Lifts("stars", 0, 0, ()))
+    []
+    """
+    of_groups, trends = (sorted(each, key=_size) for each in (_of_groups(lifts), _trends(lifts)))
+    return [*of_groups, *trends]
+
+
+def _size(each: Statement) -> float:
+    return -each.at_least
+
+
+def _of_groups(lifts: Lifts) -> Iterator[Statement]:
+    for each in lifts.groups.lifts if lifts.groups else ():
+        if each.difference and each.certain:
+            quotes = (each.quote,) if each.quote else ()
+            yield Statement(GROUP, each.aspect, each.group, *each.difference[:3], each.effect.n, quotes)
+
+
+def _trends(lifts: Lifts) -> Iterator[Statement]:
+    for each in lifts.aspects:
+        if each.change and each.changed:
+            yield Statement(TREND, each.name, "", *each.change[:3], each.texts, ())
