@@ -14,7 +14,7 @@ from limelight.cli import main
 from limelight.labelling.health import Health, Suspect, check
 from limelight.labelling.health_files import findings, save_health
 from limelight.labelling.languages import other_languages
-from limelight.labelling.left_out import find_neighbours, left_out_probabilities
+from limelight.labelling.left_out import find_neighbours, judge
 from refusing import refuses
 from shared_reader import share_reader
 
@@ -22,6 +22,9 @@ FOOD = ["soup", "bread", "cheese", "salad", "cake", "rice", "pasta", "fish"]
 ROOM = ["bed", "shower", "window", "carpet", "pillow", "balcony", "mirror", "lamp"]
 TEXTS = [f"The {word} tasted great" for word in FOOD] + [f"The {word} in our room broke" for word in ROOM]
 LABELS = ["food"] * 8 + ["room"] * 8
+MORE = [f"{start} {word}" for start in ("We had", "I liked", "They served", "Who ate") for word in FOOD]
+MORE += [f"{start} {word}" for start in ("We broke", "Behind", "They fixed", "Who cleaned") for word in ROOM]
+MORE_LABELS = ["food"] * 32 + ["room"] * 32
 WRONG = 3  # its label is changed
 
 
@@ -35,7 +38,7 @@ def planted() -> tuple[list[str], list[str]]:
     labels = list(LABELS)
     labels[WRONG] = "room"
     texts = [*TEXTS, "The lamp in our room broke!", "", "Das Bett ist nicht gut und die Lampe", "No label"]
-    return texts, [*labels, "food", "food", "room", ""]
+    return [*texts, *MORE], [*labels, "food", "food", "room", "", *MORE_LABELS]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +83,7 @@ def test_left_out_probabilities_do_not_see_the_own_label() -> None:
     near = find_neighbours(X, 2)
     assert near.rows[0].tolist() == [1, 2]
     for label in (0, 1):  # whatever the first text is called, the others say 0
-        P = left_out_probabilities(X, np.array([label, 0, 0, 1, 1, 1]), 2, near)
+        P = judge(X, np.array([label, 0, 0, 1, 1, 1]), 2, near).P
         assert P[0].argmax() == 0
 
 
@@ -112,7 +115,7 @@ def test_the_command_prints_json_and_writes_the_page(
     page = tmp_path / "check.html"
     assert main(["check", str(tmp_path / "data.csv"), "--json", "--out", str(page)]) == 0
     given = json.loads(capsys.readouterr().out)
-    assert given["rows"] == 20
+    assert given["rows"] == 84
     assert WRONG in [each["row"] for each in given["suspects"][:3]]
     assert "Suspected wrong labels" in page.read_text()
 
@@ -127,7 +130,8 @@ def test_rows_are_numbered_as_in_the_table_and_what_cannot_be_read_is_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts, labels = planted()
-    lines = [f"{text},{label}" for text, label in zip(texts[:16], labels[:16], strict=True)]
+    usable = [*range(16), *range(20, 84)]
+    lines = [f"{texts[row]},{labels[row]}" for row in usable]
     table = tmp_path / "data.csv"
     table.write_text("\n".join(["text,label", "", "odd", *lines, ",food"]) + "\n")
     assert main(["check", str(table)]) == 2
@@ -135,7 +139,7 @@ def test_rows_are_numbered_as_in_the_table_and_what_cannot_be_read_is_skipped(
     page = tmp_path / "check.html"
     assert main(["check", str(table), "--skip-bad", "--out", str(page)]) == 0
     out, err = capsys.readouterr()
-    assert "skipped 2 of its 18 rows, which cannot be used: rows 3, 20" in err
+    assert "skipped 2 of its 82 rows, which cannot be used: rows 3, 84" in err
     assert str(4 + WRONG) in [line.split()[0] for line in out.split("suggested")[-1].splitlines() if line]
     assert f'<th scope="row">{4 + WRONG}</th>' in page.read_text()
 
@@ -166,9 +170,11 @@ def test_what_is_not_a_table_of_classes_is_refused(tmp_path: Path) -> None:
         save_health(check(TEXTS, LABELS), tmp_path / "page.pdf")
 
 
-@pytest.mark.parametrize(("suspects", "says"), [(2, False), (3, True)])
-def test_many_suspects_are_hard_texts_rather_than_wrong_labels(suspects, says):
+@pytest.mark.parametrize(
+    ("suspects", "says"), [(0, "None of 10 labels"), (1, "If one label in twenty is wrong")]
+)
+def test_what_a_suspicion_means_is_said_in_one_sentence(suspects, says):
     each = Suspect(0, "a", "b", 0.1, "b", 0.5)
     quality = dict.fromkeys(range(10), 0.5)
     health = Health(["x"] * 10, ["a"] * 10, {"a": 10}, [each] * suspects, [], [], [], quality)
-    assert ("30%" in health.caution) == bool(health.caution) == says
+    assert says in health.about_suspects

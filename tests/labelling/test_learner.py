@@ -10,10 +10,10 @@ import pytest
 
 from labelling.test_session import WORDS, make_texts, run, start
 from limelight.labelling.answers import Answers
-from limelight.labelling.choose import pick, random_share, uncertain
+from limelight.labelling.choose import pick, uncertain
 from limelight.labelling.estimate import estimate
 from limelight.labelling.learner import readable
-from limelight.labelling.refit import Fitted, Prior, sureness, to_probabilities
+from limelight.labelling.refit import Fitted, Prior, is_correct, to_probabilities
 from limelight.labelling.views import Group
 
 # ---------------------------------------------------------------- answers
@@ -111,21 +111,15 @@ def test_what_is_chosen_is_uncertain_and_unlike_what_is_labelled():
     assert found == [(int(left[k]), "auto") for k in expected]
 
 
-def test_one_label_in_five_is_of_the_random_sample():
+def test_every_second_label_is_of_the_random_sample():
     texts, labels = make_texts(200)
     session = start(texts)
     for said in range(25):
         drawn = session.progress().drawn
         (shown,) = session.next()
-        assert shown.chosen == ("random" if drawn <= 0.2 * said else "auto")
+        assert shown.chosen == ("random" if drawn <= 0.5 * said else "auto")
         session.label(shown.row, labels[shown.row])
-    assert drawn == 6
-
-
-def test_a_model_without_skill_draws_more_at_random():
-    assert random_share(0.0, labels=29, classes=3) == 0.2
-    assert random_share(0.0, labels=30, classes=3) == 0.8
-    assert random_share(0.09, labels=30, classes=3) == pytest.approx(0.7)
+    assert drawn == 12
 
 
 def test_texts_that_are_the_same_are_picked_one_after_another():
@@ -181,24 +175,24 @@ def test_a_model_to_start_from_counts_for_ten_texts_of_each_class_at_most(count,
     np.testing.assert_allclose(found["pool"][0], 0, atol=1e-8)
 
 
-def test_the_estimate_is_of_the_random_sample_and_the_sureness_of_all():
-    texts, labels = make_texts(80)
+def test_the_estimate_is_of_the_random_sample_alone():
+    texts, labels = make_texts(160)
     session = start(texts)
-    run(session, labels, 60)
-    learner = session._learner
-    session.progress()
+    run(session, labels, 120)
+    found, learner = session.progress(), session._learner
     first = next(k for k, row in enumerate(session._order) if session.said(int(row)) is None)
     drawn = np.isin(learner.rows, session._order[:first])
     assert learner.drawn.tolist() == drawn.tolist()
-    P = to_probabilities(learner.fitted.left_out[drawn], False)
-    right = P.argmax(axis=1) == learner.Y[drawn].argmax(axis=1)
-    everywhere = learner.fitted.probabilities(session.vectors.matrix).max(axis=1).mean()
-    expected = estimate(right.astype(float), sureness(P, False), float(everywhere))
-    found = session.progress()
-    assert (found.accuracy, found.low, found.high) == pytest.approx(expected, abs=1e-6)
-    assert found.drawn == drawn.sum() >= 10
-    assert found.history[-1][1:] == pytest.approx(expected, abs=1e-6)
+    assert session.drawn_at_random == set(session._order[:first].tolist())
+    expected = estimate(is_correct(learner.fitted.left_out, learner.Y)[drawn])
+    assert (found.accuracy, found.low, found.high) == (expected.accuracy, expected.low, expected.high)
+    assert found.drawn == drawn.sum() >= 50
+    assert found.estimate == str(expected)
+    assert found.history[-1][1:] == (expected.accuracy, expected.low, expected.high)
+    assert {point.accuracy is None for point in found.history} == {True, False}
     assert [point.labels for point in found.history] == sorted({point.labels for point in found.history})
+    assert sum(need.drawn for need in found.needs) == expected.drawn
+    assert sum(need.right for need in found.needs) == expected.right
 
 
 def test_after_an_undo_the_history_ends_earlier():
@@ -216,19 +210,21 @@ def test_after_an_undo_the_history_ends_earlier():
 def test_classes_need_labels_by_how_few_they_have_and_how_often_they_are_mistaken():
     texts, labels = make_texts(60)
     session = start(texts, classes=[*WORDS, "pool"])
-    assert {(need.name, need.labels, need.accuracy) for need in session.progress().needs} == {
-        (name, 0, None) for name in session.classes
+    assert {(need.name, need.labels, need.drawn) for need in session.progress().needs} == {
+        (name, 0, 0) for name in session.classes
     }
-    for row in range(40):
+    for row in session._order[:30].tolist() + session._order[40:50].tolist():
         session.label(row, "staff" if row % 5 == 0 else labels[row])
     needs, learner = session.progress().needs, session._learner
     expected = []
     for k, name in enumerate(session.classes):
-        own = learner.fitted.left_out[learner.Y[:, k] > 0].argmax(axis=1).tolist()
+        given = learner.Y[:, k] > 0
+        own = learner.fitted.left_out[given & learner.drawn].argmax(axis=1).tolist()
         wrong = Counter(each for each in own if each != k)
-        share = own.count(k) / len(own) if own else None
+        few = min(int(given.sum()), 10) / 10
         other = session.classes[wrong.most_common(1)[0][0]] if wrong else None
-        expected.append(((share or 0) * min(len(own), 10) / 10, k, (name, len(own), share, other)))
+        need = (name, int(given.sum()), len(own), own.count(k), other)
+        expected.append(((own.count(k) + 1) / (len(own) + 2) * few, k, need))
     assert [tuple(each) for each in needs] == [each for *_, each in sorted(expected)]
     assert needs[0].name == "pool"
     assert sum(need.confused_with is not None for need in needs) >= 1

@@ -7,10 +7,10 @@ from math import lgamma
 import numpy as np
 import pytest
 
-from limelight.labelling.refit import Space, describe, fit, is_correct, to_probabilities
+from limelight.labelling.refit import Space, _Scores, _Texts, describe, fit, is_correct, to_probabilities
 
 SIZE, CLASSES = 6, 3
-SHRINK, SMOOTH = 2.0, 10.0
+SHRINK, EVEN_TEXTS = 2.0, 1000.0
 EVENNESS = np.geomspace(0.3, 300, 13)
 
 
@@ -23,24 +23,35 @@ def made() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return table, np.arange(12), np.eye(CLASSES)[draw.integers(0, CLASSES, 12)]
 
 
-def reference_scores(table, X, Y, x, several=False, prior=None):
-    """(classes,): the scores of one text, written as in the module's first lines."""
+def reference_metric(table, D, m, y, prior):
+    """A of linear discriminant analysis, written as in the module's first lines."""
+    v = ((table - table.mean(axis=0)) ** 2).mean()
+    S = sum(np.outer(d - m[c], d - m[c]) for d, c in zip(D, y, strict=True))
+    S = S + SHRINK * sum(np.outer(each, each) for each in m)  # texts at the centre
+    if prior:
+        S = S + sum(
+            n * np.outer(s / n - each, s / n - each) for s, n, each in zip(*prior, m, strict=True) if n
+        )
+    return v * (EVEN_TEXTS + len(D)) * np.linalg.inv(EVEN_TEXTS * v * np.eye(table.shape[1]) + S)
+
+
+def reference_scores(table, X, Y, x, several=False, prior=None, scatter=False):
+    """(classes,): the scores of one text, by means and a metric."""
     g = table.mean(axis=0)
-    C = np.cov(table.T, bias=True)
-    A = SMOOTH * np.linalg.inv(C / (np.trace(C) / len(C)) + SMOOTH * np.eye(len(C)))
     sums, counts = prior if prior else (np.zeros((Y.shape[1], table.shape[1])), np.zeros(Y.shape[1]))
 
-    def score(s, n):
-        m = s / (n + SHRINK)
-        return (x - g) @ A @ m - m @ A @ m / 2
+    def mean(c, own):
+        return (sums[c] + (X[own] - g).sum(axis=0)) / (counts[c] + own.sum() + SHRINK)
 
-    found = []
-    for c in range(Y.shape[1]):
-        own = Y[:, c] > 0
-        found.append(score(sums[c] + (X[own] - g).sum(axis=0), counts[c] + own.sum()))
-        if several:
-            found[-1] -= score((X[~own] - g).sum(axis=0), (~own).sum())
-    return np.array(found)
+    means = [mean(c, Y[:, c] > 0) for c in range(Y.shape[1])]
+    A = reference_metric(table, X - g, means, Y.argmax(axis=1), prior) if scatter else np.eye(len(g))
+    found = np.array([(x - g) @ A @ m - m @ A @ m / 2 for m in means])
+    if several:
+        rest = [
+            (X[Y[:, c] == 0] - g).sum(axis=0) / ((Y[:, c] == 0).sum() + SHRINK) for c in range(Y.shape[1])
+        ]
+        found -= [(x - g) @ m - m @ m / 2 for m in rest]
+    return found
 
 
 def reference_evenness(counts):
@@ -59,28 +70,51 @@ def usual(Y, a, several):
     return 0 if several else np.log((counts + a) / (counts + a).sum())
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_scores_are_those_of_the_formula(made, several):
-    table, rows, Y = made
-    Y = Y + np.roll(Y, 1, axis=0) > 0 if several else Y
-    fitted = fit(table[rows], np.asarray(Y, float), Space.of(table), several=several)
-    expected = [reference_scores(table, table[rows], Y, x, several) for x in table]
-    logits = fitted.logits(table) - usual(Y, reference_evenness(Y.sum(axis=0)), several)
-    np.testing.assert_allclose(logits * fitted.temperature, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(("several", "scatter"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize("described", [False, True])
-def test_left_out_scores_are_those_of_a_fit_without_the_text(made, several, described):
+def test_scores_are_those_of_the_formula_and_those_left_out_of_a_fit_without_the_text(
+    made, several, scatter, described
+):
     table, rows, Y = made
-    Y = np.asarray(Y + np.roll(Y, 1, axis=0) > 0, float) if several else Y
+    Y = np.asarray(Y + np.roll(Y, 1, axis=0) > 0, np.float32) if several else Y.astype(np.float32)
     X, space = table[rows], Space.of(table)
     prior = describe(table[20 : 20 + CLASSES], space.centre) if described else None
-    fitted = fit(X, Y, space, several=several, prior=prior)
-    for k in range(len(X)):
+    found = scores_of(X, Y, space, prior, several, scatter)
+    expected = [reference_scores(table, X, Y, x, several, prior, scatter) for x in table]
+    np.testing.assert_allclose((table - space.centre) @ found.W.T + found.b, expected, atol=1e-5)
+    for k, x in enumerate(X):
         rest = np.arange(len(X)) != k
-        without = fit(X[rest], Y[rest], space, several=several, prior=prior)
-        assert_same_scores(fitted, k, Y, without, X[k], several)
+        without = reference_scores(table, X[rest], Y[rest], x, several, prior, scatter)
+        np.testing.assert_allclose(found.left_out[k], without, atol=1e-5)
+
+
+def scores_of(X, Y, space, prior, several, scatter):
+    D = (X - space.centre).astype(np.float32)
+    texts = _Texts(D, D, np.ones(len(D), np.float32))
+    if scatter:
+        return _Scores.by_scatter(texts, Y, prior, space.variance)
+    return _Scores.alike(texts, Y, prior, several)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_directions_count_less_where_the_texts_of_a_class_differ_in_them_if_that_helps(narrow):
+    """Four hundred texts whose classes differ in one direction of six: as much as in the others, or less."""
+    draw = np.random.default_rng(0)
+    Y = np.eye(2)[np.arange(400) % 2]
+    X = draw.normal(size=(400, SIZE)) * (np.array([0.1, *[1.0] * 5]) if narrow else 1.0)
+    X[:, 0] += 0.15 * (Y[:, 0] - Y[:, 1]) * (1 if narrow else 5)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    space = Space.of(X)
+    fitted = fit(X, Y, space)
+    losses = {}
+    for scatter in (False, True):
+        each = scores_of(X, Y.astype(np.float32), space, None, False, scatter)
+        often = np.array([usual(np.delete(Y, k, axis=0), 300.0, False) for k in range(400)])
+        losses[scatter] = min(
+            loss_of(each.left_out / T + often, Y, False) for T in np.geomspace(0.01, 0.3, 12)
+        )
+    assert loss_of(fitted.left_out, Y, False) == pytest.approx(min(losses.values()), rel=1e-3)
+    assert (losses[True] < losses[False]) == narrow
 
 
 def assert_same_scores(fitted, k, Y, without, x, several=False):
@@ -102,11 +136,18 @@ def test_marked_words_are_left_out_with_their_text(made):
     assert_same_scores(fitted, 0, Y, without, X[0])
 
 
-def test_a_text_counted_twice_is_one_with_twice_the_weight(made):
+@pytest.mark.parametrize("scatter", [False, True])
+def test_a_text_counted_twice_is_one_with_twice_the_weight(made, scatter):
     table, rows, Y = made
-    X, space = table[rows], Space.of(table)
-    twice = fit(np.concatenate([X, X]), np.concatenate([Y, Y]), space)
-    heavy = fit(X, Y, space, weights=np.full(len(X), 2.0))
+    space, Y = Space.of(table), Y.astype(np.float32)
+    D = (table[rows] - space.centre).astype(np.float32)
+    twice = scores_of(np.repeat(table[rows], 2, axis=0), np.repeat(Y, 2, axis=0), space, None, False, scatter)
+    texts = _Texts(D, 2 * D, np.full(len(D), 2, np.float32))
+    heavy = (
+        _Scores.by_scatter(texts, Y, None, space.variance)
+        if scatter
+        else _Scores.alike(texts, Y, None, False)
+    )
     np.testing.assert_allclose(twice.W, heavy.W, atol=1e-6)
 
 
@@ -150,14 +191,6 @@ def test_probabilities_and_correctness():
     np.testing.assert_allclose(to_probabilities(logits, several=True)[1], [0.5, 1 / (1 + np.exp(-1))])
     assert is_correct(logits, np.array([[1, 0], [1, 0]])).tolist() == [True, False]
     assert is_correct(logits, np.array([[1, 0], [1, 1]]), several=True).tolist() == [True, False]
-
-
-def test_skill_is_none_for_noise_and_much_for_what_is_apart():
-    draw = np.random.default_rng(1)
-    noise, truth = draw.normal(size=(80, 8)), np.eye(2)[np.arange(80) % 2]
-    apart = noise * 0.1 + 3 * np.pad(truth, ((0, 0), (0, 6)))
-    assert fit(noise, truth, Space.of(noise)).skill(truth) < 0.05
-    assert fit(apart, truth, Space.of(apart)).skill(truth) > 0.9
 
 
 # ---------------------------------------------------------------- the temperature
@@ -211,31 +244,15 @@ def test_of_many_labels_some_hundreds_choose_the_temperature(monkeypatch, n, eve
     monkeypatch.setattr("limelight.labelling.refit._loss", lambda S, Y, several: judged.append(len(S)) or 1.0)
     X, Y = labelled(n, 0)
     fit(X, Y, Space.of(X))
-    assert set(judged) == {-(-n // every)}
+    assert set(judged) == {-(-n // every), n}  # all of them say which metric is better
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_skill_is_one_less_the_loss_by_that_of_knowing_nothing(several):
-    X, Y = labelled(30, 1, several)
-    fitted = fit(X, Y, Space.of(X), several=several)
-    p = Y.mean(axis=0)
-    nothing = np.log(2) if several else -(p * np.log(p)).sum()
-    expected = 1 - loss_of(fitted.left_out.astype(np.float64), Y, several) / nothing
-    assert fitted.skill(Y) == pytest.approx(expected, rel=1e-4)
-    assert fit(X, Y[:, :1] * 0 + 1, Space.of(X)).skill(Y[:, :1] * 0 + 1) == 0
-
-
-def test_a_space_is_its_formula():
+def test_a_space_is_the_centre_and_the_mean_variance():
     X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 2, 5]
-    D = X - X.mean(axis=0)
-    C = sum(np.outer(d, d) for d in D) / 20
     space = Space.of(X)
     np.testing.assert_allclose(space.centre, X.mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(
-        space.A, 10 * np.linalg.inv(C / (np.trace(C) / 3) + 10 * np.eye(3)), rtol=1e-5, atol=1e-7
-    )
-    np.testing.assert_allclose(space.norms(X), [d @ space.A @ d for d in D], rtol=1e-5)
-    np.testing.assert_allclose(Space.of(X[:1]).A, np.eye(3), rtol=1e-6)
+    assert space.variance == pytest.approx(X.var(axis=0).mean())
+    assert Space.of(X[:1]).variance > 0
 
 
 def test_sentences_are_described_by_how_they_differ():

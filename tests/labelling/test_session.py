@@ -72,12 +72,12 @@ def view(session: LabelSession) -> object:
 def test_it_learns_estimates_and_says_when_to_stop():
     texts, labels = make_texts(200)
     session = start(texts)
-    run(session, labels, 60)
+    run(session, labels, 120)
     progress = session.progress()
-    assert progress.labelled == 60
-    assert progress.drawn >= 12
-    assert sum(progress.by_class.values()) == 60
-    assert progress.low <= progress.accuracy <= progress.high
+    assert progress.labelled == 120
+    assert progress.drawn >= 60
+    assert sum(progress.by_class.values()) == 120
+    assert progress.low <= progress.accuracy <= progress.high + 1e-9
     assert progress.accuracy > 0.9
     assert [point.labels for point in progress.history] == sorted({p.labels for p in progress.history})
     P = session.probabilities(range(200))
@@ -85,13 +85,13 @@ def test_it_learns_estimates_and_says_when_to_stop():
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-5)
 
 
-def test_one_in_five_is_drawn_and_they_are_the_first_of_a_random_order():
+def test_every_second_is_drawn_and_they_are_the_first_of_a_random_order():
     texts, labels = make_texts(100)
     session = start(texts)
     run(session, labels, 50)
     order = reading_order(session.keys, 0)
     drawn = session.progress().drawn
-    assert drawn >= 10
+    assert drawn >= 25
     assert all(session.said(row) for row in order[:drawn])
     assert session.said(order[drawn]) is None
 

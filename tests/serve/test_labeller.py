@@ -369,7 +369,7 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     client, training = client_of(app), app.state.labeller.training
     for row in range(16):
         session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
+    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
     printed = {"results": {"test": {"accuracy": 0.75}}}
     script = f"import sys; print('epoch 1', file=sys.stderr); print('{json.dumps(printed)}')"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
@@ -381,10 +381,43 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     post(client, "train", do="start")
     training._process.wait()
     found = post(client, "train")
-    assert (found["status"], found["held"], found["labels"], found["lines"]) == ("done", 2, 14, ["epoch 1"])
-    assert (found["before"], found["after"]) == (1.0, {"accuracy": 0.75})
+    assert (found["status"], found["held"], found["labels"], found["lines"]) == ("done", 8, 8, ["epoch 1"])
+    assert found["before"] == {"right": 8, "of": 8, "low": pytest.approx(0.676, abs=1e-3), "high": 1.0}
+    low, high = pytest.approx(0.409, abs=1e-3), pytest.approx(0.929, abs=1e-3)
+    assert found["after"] == {"accuracy": 0.75, "right": 6, "of": 8, "low": low, "high": high}
     session.mark(0, [(0, 3)])
     assert "--reasons marks" in post(client, "train")["command"]
+
+
+def test_only_texts_drawn_at_random_are_held_out(tmp_path, monkeypatch):
+    session, app = start(tmp_path, classes=["food", "room"])
+    for row in session._order[4:].tolist():  # none of the first four: no random sample
+        session.label(row, truth(row))
+    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
+    training = app.state.labeller.training
+    assert training._split() == (sorted(session._order[4:].tolist()), [])
+    for row in session._order[:3].tolist():
+        session.label(row, truth(row))
+    rows, held = training._split()
+    assert set(held) <= set(session._order[:3].tolist()) == session.drawn_at_random
+    assert len(held) == 1
+    assert len(rows) == 14
+
+
+def test_the_command_ends_with_the_estimate_that_the_page_shows(tmp_path, monkeypatch, capsys):
+    (tmp_path / "texts.csv").write_text("text\n" + "".join(f"{text}\n" for text in TEXTS))
+    argv = ["label", tmp_path / "texts.csv", "--classes", "food", "room", "--out", tmp_path / "labels.csv"]
+    shown = []
+
+    def say(session):
+        session.vectors.wait()
+        for row in range(16):
+            session.label(row, truth(row))
+        shown.append(session.progress().estimate)
+
+    assert label_by(monkeypatch, argv, say) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == shown[0]
+    assert shown[0].endswith("with 95% confidence, from 16 texts drawn at random")
 
 
 def test_the_command_for_several_labels_is_one_that_train_takes(tmp_path):
@@ -398,7 +431,7 @@ def test_a_training_that_fails_says_why(tmp_path, monkeypatch):
     session, app = start(tmp_path, classes=["food", "room"])
     for row in range(16):
         session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.label_training.LEAST", 10)
+    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, "raise SystemExit('no torch')"))
     training = app.state.labeller.training
     training.start()

@@ -36,7 +36,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
     add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
     add_flag(parser, "--max-length", "N", "say which texts have more words than this: a model cuts them", 0)
-    add_flag(parser, "--seed", "N", "random seed of the folds", 0)
     add_shared(parser, "--overwrite", "--json")
 
 
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     from ..labelling.health import check
     from ..labelling.health_files import check_health_file, read_labelled, save_health
 
-    check_least(args, max_length=0, seed=0)
+    check_least(args, max_length=0)
     if args.fix:
         _fix(args)
         return
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     opened, columns = open_data(args, pair=False)
     with opened:
         texts, labels, numbers = read_labelled(opened, columns, on_bad(args), on_terminal())
-    found = check(texts, labels, reader=args.reader, max_length=args.max_length, seed=args.seed)
+    found = check(texts, labels, reader=args.reader, max_length=args.max_length)
     found = found._replace(numbers=numbers)
     if args.out:
         save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
@@ -83,8 +82,7 @@ def _format(found: Health) -> str:
     lines = [table(["found", ""], [[name, f"{len(each):,}"] for name, each in counts.items()])]
     if found.remarks:
         lines.append("\n".join(found.remarks))
-    if found.caution:
-        lines.append(found.caution)
+    lines.append(found.about_suspects)
     if found.suspects:
         rows = [
             [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .refit import Fitted
+from .refit import Fitted, to_probabilities
 from .state import Labels
 from .vectors import TextVectors
 from .views import Answer, Word
@@ -66,11 +66,12 @@ class Answers:
         if self.fitted is None:
             return Answer(row, None, (), {}, [], told)
         (parts,) = self.vectors.reader.word_parts([text])
-        P = self.fitted.probabilities(parts.vector[None])[0]
+        logits = self.fitted.logits(parts.vector[None])[0].astype(np.float64)
+        P = to_probabilities(logits[None], self.several)[0]
         order = np.argsort(-P, kind="stable")
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
-        weights = parts.parts @ self._direction(P, best) / self.fitted.temperature
+        weights = parts.parts @ self._direction(logits, best) / self.fitted.temperature
         words = [
             Word(text[start:end], int(start), int(end), float(weight))
             for (start, end), weight in zip(parts.offsets, weights, strict=True)
@@ -79,11 +80,13 @@ class Answers:
         labels = tuple(self.classes[k] for k in likely)
         return Answer(row, self.classes[best], labels, probabilities, words, told)
 
-    def _direction(self, P: np.ndarray, best: int) -> np.ndarray:
+    def _direction(self, logits: np.ndarray, best: int) -> np.ndarray:
         """(size,): what speaks for the best class; against the others, unless there may be several."""
         assert self.fitted is not None
         W = self.fitted.W
-        if self.several:
+        if self.several or len(W) == 1:
             return np.asarray(W[best])
-        others = np.delete(P, best) @ np.delete(W, best, axis=0) / max(1 - P[best], 1e-9)
-        return np.asarray(W[best] - others)
+        others = to_probabilities(
+            np.delete(logits, best)[None], several=False
+        )  # also where the best is certain
+        return np.asarray(W[best] - others[0] @ np.delete(W, best, axis=0))

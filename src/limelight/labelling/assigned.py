@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MOST = 20  # texts that are before one tab
+MAX_ROWS = 20  # texts that are before one tab
 RELEASED = 50  # events after which they are given to others, too: the page may have been closed
 
 
@@ -35,7 +35,7 @@ class Assigned:
         rows = self._rows.setdefault(tab, {})
         for row, chosen in found:
             rows[row] = chosen, events
-        for row in list(rows)[:-MOST]:
+        for row in list(rows)[:-MAX_ROWS]:
             del rows[row]
 
     def to_others(self, tab: Tab, events: int) -> list[int]:

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-MIN_RANDOM_SHARE = 0.2  # of the labels: those of texts drawn at random
-MAX_RANDOM_SHARE = 0.8
-ENOUGH_SKILL = 0.3  # a model with less skill draws more of them
-MIN_LABELS_PER_CLASS = 10  # before the skill of a model is known
+RANDOM_SHARE = 0.5  # of the labels: those of texts drawn at random
 CANDIDATES = 2000  # texts that are looked at for each choice
 MEASURED = 2000  # texts by which it is seen how they vary
 DIRECTIONS = 64
 NOISE = 0.3  # of a label, where a text's vector has the length 1
-
-
-def random_share(skill: float, labels: int, classes: int) -> float:
-    """The share of texts to draw at random: more where the model knows so little that its doubts say nothing.
-
-    >>> [random_share(skill, labels=100, classes=5) for skill in (0.0, 0.15, 0.5)]
-    [0.8, 0.5, 0.2]
-    """
-    if labels < MIN_LABELS_PER_CLASS * classes:
-        return MIN_RANDOM_SHARE
-    return min(max(1 - skill / ENOUGH_SKILL, MIN_RANDOM_SHARE), MAX_RANDOM_SHARE)
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:

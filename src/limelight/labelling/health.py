@@ -1,7 +1,8 @@
 """The health of a labelled table: which labels are suspect, which texts, which classes.
 
-Every text is judged by the others (left_out.py); a label is suspect if another class is as probable as it is,
-on average, for the texts that have it (the rule of confident learning). The least probable labels come first.
+Every text is judged by the others (left_out.py), and what they say against a label must be strong: so that of
+the labels suspected at least half are wrong, few are suspected where there are few labels, or none. The least
+probable labels come first.
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError, check_at_least
+from ..errors import LimelightError
 from ..runtime.reader import Reader
 from ..tables.rows import is_missing, texts_of
 from ..text.remarks import TextRemarks
 from .groups import distinguishing_words
 from .languages import other_languages
-from .left_out import Neighbours, find_neighbours, fit_classes, left_out_probabilities
+from .left_out import Judged, Neighbours, find_neighbours, judge
 
 AROUND = 10  # texts around one whose labels are counted
 SAME = 0.95  # cosine from which two texts are near duplicates
-MANY_SUSPECTS = 0.2  # of all texts: more are hard rather than wrong
 EXPLAINED = 200  # suspects whose words are found: each costs a reading
 WORDS = 4  # that made a label suspect
 MAX_PAIRS, LEAST_CONFUSED = 10, 0.15  # of classes; what share of their texts goes to the other
@@ -33,7 +33,7 @@ class Suspect(NamedTuple):
     row: int
     label: str
     suggested: str
-    chance: float  # of the label being right, by the other texts
+    chance: float  # that the other texts give the label
     around: str  # the label most texts around it have
     share: float  # of the texts around it that have that label
     words: tuple[tuple[str, float], ...] = ()  # that speak for the suggested label and against the given one
@@ -78,7 +78,7 @@ class Health(NamedTuple):
     duplicates: list[Duplicate]
     confused: list[ConfusedPair]
     issues: list[TextIssue]
-    quality: dict[int, float]  # the chance of each label that was judged
+    quality: dict[int, float]  # the chance that the others give each label that was judged
     remarks: Sequence[str] = ()  # on all of it, a line each
     numbers: Sequence[int] = ()  # of the rows in their table
 
@@ -87,14 +87,13 @@ class Health(NamedTuple):
         return self.numbers[row] if self.numbers else row + 1
 
     @property
-    def caution(self) -> str:
-        """What to keep in mind where so many labels are suspected that most of them cannot be wrong."""
-        share = len(self.suspects) / max(len(self.quality), 1)
-        if share <= MANY_SUSPECTS:
-            return ""
+    def about_suspects(self) -> str:
+        """What it means that a label is suspected, and that none is."""
+        if self.suspects:
+            return "If one label in twenty is wrong, most of these are; where fewer are, most may be right."
         return (
-            f"The other texts suggest another label for {share:.0%} of them: the labels are hard to tell "
-            "from the texts, and most of these are not wrong. Look at the first ones."
+            f"None of {len(self.quality):,} labels is suspected. That does not show that none is wrong: only "
+            "those are suspected that the other texts leave little doubt about."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,7 +115,6 @@ def check(
     *,
     reader: Any = "reader",
     max_length: int = 0,
-    seed: int = 0,
     vectors: np.ndarray | None = None,
 ) -> Health:
     """Look for wrong labels and unusable texts; the same result in every run.
@@ -124,12 +122,11 @@ def check(
     `max_length` is how many words a model reads, if it cuts texts. `vectors` (texts, size) are the reader's,
     if they are there already.
 
-    >>> texts = ["good soup", "great soup", "good meal", "bad soup", "awful soup", "bad meal", "good food"]
-    >>> health = check(texts, ["good", "good", "good", "bad", "bad", "bad", "bad"])
+    >>> texts = ["good soup", "great soup", "good meal", "good food", "bad soup", "bad meal", "bad food"] * 9
+    >>> health = check(texts, (["good"] * 4 + ["bad"] * 3) * 8 + ["good"] * 3 + ["bad"] * 4)
     >>> [texts[each.row] for each in health.suspects], health.suspects[0].suggested
     (['good food'], 'good')
     """
-    check_at_least("seed", seed, 0)
     texts = texts_of(texts)
     if len(texts) != len(labels):
         raise LimelightError(f"{len(texts)} texts and {len(labels)} labels", code="lengths-differ")
@@ -141,15 +138,15 @@ def check(
     y = np.array([classes.index(names[row]) for row in usable])
     X = np.asarray(reader.encode(known) if vectors is None else vectors[usable], np.float32)
     near = find_neighbours(X)
-    P = left_out_probabilities(X, y, len(classes), near, seed)
-    found = _Found(known, usable, X, y, classes, near, P, reader)
+    judged = judge(X, y, len(classes), near)
+    found = _Found(known, usable, y, classes, near, judged, reader)
     issues += [TextIssue(usable[k], "language", name) for k, name in other_languages(known).items()]
     issues += _cut(reader, known, usable, max_length)
     counts = dict(zip(classes, np.bincount(y, minlength=len(classes)).tolist(), strict=True))
     remarks = TextRemarks()
     for row in usable:
         remarks.add(texts[row], names[row])
-    quality = dict(zip(usable, P[np.arange(len(y)), y].tolist(), strict=True))
+    quality = dict(zip(usable, judged.P[np.arange(len(y)), y].tolist(), strict=True))
     return Health(
         texts, names, counts, found.suspects(), found.duplicates(), found.confused(),
         sorted(issues), quality, remarks.lines(counts),
@@ -190,20 +187,18 @@ def _cut(reader: Any, texts: list[str], rows: list[int], most: int) -> list[Text
 class _Found(NamedTuple):
     texts: list[str]
     rows: list[int]  # their places in the table
-    X: np.ndarray
     y: np.ndarray
     classes: list[str]
     near: Neighbours
-    P: np.ndarray  # (n, classes)
+    judged: Judged
     reader: Any
 
     def suspects(self) -> list[Suspect]:
-        own = self.P[np.arange(len(self.y)), self.y]
-        usual = [own[self.y == k].mean() for k in range(len(self.classes))]
-        others = np.where(np.eye(len(self.classes), dtype=bool)[self.y], -1, self.P)
-        better = others.argmax(axis=1)
-        wrong = (others >= np.array(usual)).any(axis=1) & (others.max(axis=1) > own)
-        order = [int(k) for k in np.argsort(own, kind="stable") if wrong[k]]
+        P = self.judged.P
+        own = P[np.arange(len(self.y)), self.y]
+        better = np.where(np.eye(len(self.classes), dtype=bool)[self.y], -1, P).argmax(axis=1)
+        suspected = self.judged.suspected(self.y)
+        order = [int(k) for k in np.argsort(own, kind="stable") if suspected[k]]
         words = self._words(order[:EXPLAINED], better)
         found = []
         for place, k in enumerate(order):
@@ -219,8 +214,7 @@ class _Found(NamedTuple):
         """The words that add most to the suggested class over the given one, by the sum over words."""
         if not places:
             return []
-        W, _ = fit_classes((self.X - self.X.mean(axis=0)).astype(np.float64), self.y, len(self.classes))
-        found = []
+        W, found = self.judged.W, []
         for k, parts in zip(places, self.reader.word_parts([self.texts[k] for k in places]), strict=True):
             weights = parts.parts @ (W[better[k]] - W[self.y[k]])
             cut = [self.texts[k][slice(*place)] for place in parts.offsets]
@@ -240,7 +234,7 @@ class _Found(NamedTuple):
         return sorted(found, key=lambda each: (-each.similarity, each.row))
 
     def confused(self) -> list[ConfusedPair]:
-        taken, counts = self.P.argmax(axis=1), np.bincount(self.y, minlength=len(self.classes))
+        taken, counts = self.judged.P.argmax(axis=1), np.bincount(self.y, minlength=len(self.classes))
         table = np.zeros((len(self.classes),) * 2)
         np.add.at(table, (self.y, taken), 1)
         pairs = []

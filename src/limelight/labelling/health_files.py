@@ -81,7 +81,7 @@ def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
     for each in health.suspects:
         words = ", ".join(word for word, _ in each.words)
         around = f"{each.share:.0%} of the texts around it are {each.around}"
-        about = f"{each.chance:.1%} that the label is right; {around}{f'; words: {words}' if words else ''}"
+        about = f"chance {each.chance:.1%} by the other texts; {around}{f'; words: {words}' if words else ''}"
         yield each.row, "label", each.label, each.suggested, about
     for pair in health.duplicates:
         about = f"nearly the same as row {health.number(pair.row2)}, which is {pair.label2}"

@@ -22,7 +22,7 @@ _OF_WORD: dict[str, set[str]] = {}
 for _language, _words in SMALL_WORDS.items():
     for _word in _words.split():
         _OF_WORD.setdefault(_word, set()).add(_language)
-LEAST = 2  # small words of another language, and that many more than of the table's own
+MIN_HITS = 2  # small words of another language, and that many more than of the table's own
 
 
 def other_languages(texts: Sequence[str]) -> dict[int, str]:
@@ -42,7 +42,7 @@ def other_languages(texts: Sequence[str]) -> dict[int, str]:
             found[row] = each
         elif small and own:
             language, hits = small.most_common(1)[0]
-            if language != own and hits >= LEAST + small[own]:
+            if language != own and hits >= MIN_HITS + small[own]:
                 found[row] = language
     return found
 

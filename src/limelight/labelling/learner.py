@@ -13,15 +13,14 @@ import numpy as np
 from ..tables.rows import Row
 from ..text.reasons import with_reasons
 from .answers import Answers
-from .choose import CANDIDATES, Surroundings, pick, random_share, uncertain
-from .estimate import MIN_SAMPLE, Estimate, advise, estimate, expected_gain
+from .choose import CANDIDATES, RANDOM_SHARE, Surroundings, pick, uncertain
+from .estimate import Estimate, advise, estimate, expected_gain
 from .groups import Grouping
-from .refit import Fitted, Prior, Space, describe, fit, is_correct, sureness, to_probabilities
+from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
 from .vectors import TextVectors
 from .views import Group, Need, Point, Progress
 
-REFERENCE = 500  # texts that stand for all others in the estimate
 AROUND = 4000  # texts that distances are measured by
 GROUP_WEIGHT = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
 ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all right
@@ -50,7 +49,6 @@ class Learner:
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
         self._grouping: Grouping | None = None
         self._grouping_lock = threading.Lock()
-        self._norms = np.zeros(0, np.float32)
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
         self.classes: list[str] = []
@@ -79,23 +77,16 @@ class Learner:
             if len(self.rows) or prior[1].any():
                 X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
                 self.fitted = fit(
-                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior,
-                    norms=self._norms_of(self.space),
-                )  # fmt: skip
+                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
+                )
         self._note_history()
-
-    def _norms_of(self, space: Space) -> np.ndarray:
-        """(rows,): the space's norms of the rows, each computed once."""
-        new = self.rows[np.isnan(self._norms[self.rows])]
-        self._norms[new] = space.norms(self.vectors.matrix[new])
-        return self._norms[self.rows]
 
     def _look_around(self) -> bool:
         """Whether so many more texts were read that distances are to be measured again."""
         ready = min(self.vectors.ready, AROUND)
         if ready == self._looked or (ready < 2 * self._looked and ready < min(len(self.order), AROUND)):
             return False
-        self._looked, self._norms = ready, np.full(len(self.order), np.nan, np.float32)
+        self._looked = ready
         self.space = Space.of(self.vectors.matrix[self.order[:ready]])
         self._around = Surroundings(self.vectors.matrix, self.order[:ready])
         return True
@@ -176,24 +167,18 @@ class Learner:
         self.history = [each for each in self.history if each.labels < len(self.rows)]
         found = self._estimate()
         if found is not None:
-            self.history.append(Point(len(self.rows), *found))
+            self.history.append(Point(len(self.rows), found.accuracy, found.low, found.high))
 
     def _estimate(self) -> Estimate | None:
-        if self.fitted is None or self.drawn.sum() < MIN_SAMPLE:
+        if self.fitted is None:
             return None
-        P = to_probabilities(self.fitted.left_out[self.drawn], self.several)
-        others = self.order[: min(self.vectors.ready, REFERENCE)]
-        everywhere = sureness(self.fitted.probabilities(self.vectors.matrix[others]), self.several)
-        correct = is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn].astype(float)
-        return estimate(correct, sureness(P, self.several), float(everywhere.mean()))
+        return estimate(is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn])
 
-    def _gain(self, accuracy: float) -> float | None:
+    def _gain(self) -> float:
         """What the next labels are expected to add: what the second half has added."""
         assert self.fitted is not None
         assert self.space is not None
         half = len(self.rows) // 2
-        if self.drawn.sum() < MIN_SAMPLE:
-            return None
         X = self.vectors.matrix[self.rows]
         first = fit(
             X[:half], self.Y[:half], self.space, several=self.several, weights=self.weights[:half],
@@ -203,7 +188,7 @@ class Learner:
         now, before = (
             is_correct(each, self.Y, self.several)[self.drawn] for each in (self.fitted.left_out, logits)
         )
-        return expected_gain(now.astype(float), before.astype(float), len(self.rows), accuracy)
+        return expected_gain(now, before, len(self.rows))
 
     # ------------------------------------------------------------ choosing
 
@@ -212,9 +197,8 @@ class Learner:
         in_order = self.order[is_open[self.order]]
         found: list[tuple[int, str]] = []
         drawn, said = int(self.drawn.sum()), len(self.rows)
-        share = random_share(self.fitted.skill(self.Y), said, len(self.classes)) if self.fitted else 1.0
         for number in range(min(count, len(in_order))):
-            if how == "random" or self.fitted is None or drawn <= share * (said + number):
+            if how == "random" or self.fitted is None or drawn <= RANDOM_SHARE * (said + number):
                 found.append((int(in_order[len(found)]), "random"))
                 drawn += 1
         left = in_order[len(found) :]
@@ -252,13 +236,19 @@ class Learner:
     def progress(self) -> Progress:
         """How far the labelling is."""
         found, status = self._estimate(), self.status
-        gain, drawn = self._gain(found.accuracy) if found else None, int(self.drawn.sum())
-        accuracy, low, high = found or (None, None, None)
+        gain, drawn = self._gain() if found else None, int(self.drawn.sum())
         stop, advice = advise(found, gain, drawn)
-        return Progress(
+        progress = Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready,
-            dict(self.by_class), accuracy, low, high, drawn, list(self.history), self._needs(), gain, stop,
-            advice, self._near() if found and self.ordered else None,
+            dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(), gain, stop,
+            advice,
+        )  # fmt: skip
+        if found is None:
+            return progress
+        near = self._near() if self.ordered and found.accuracy is not None else None
+        return progress._replace(
+            accuracy=found.accuracy, low=found.low, high=found.high, near=near,
+            estimate=f"{found}{'' if near is None else f'; {near:.0%} at most one class away'}",
         )  # fmt: skip
 
     def _near(self) -> float:
@@ -270,16 +260,18 @@ class Learner:
     def _needs(self) -> list[Need]:
         """Classes by how many more labels would help: those with few labels, then those often mistaken."""
         if self.fitted is None:
-            return [Need(name, self.by_class[name], None, None) for name in self.classes]
+            return [Need(name, self.by_class[name], 0, 0, None) for name in self.classes]
         P = self.fitted.left_out
         found = []
         for k, name in enumerate(self.classes):
-            own = np.flatnonzero(self.Y[:, k] > 0)
+            own = np.flatnonzero((self.Y[:, k] > 0) & self.drawn)
             right = (P[own, k] > 0) if self.several else (P[own].argmax(axis=1) == k)
             wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
             other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
-            found.append(Need(name, self.by_class[name], float(right.mean()) if len(own) else None, other))
-        return sorted(found, key=lambda each: (each.accuracy or 0) * min(each.labels, ENOUGH) / ENOUGH)
+            found.append(Need(name, self.by_class[name], len(own), int(right.sum()), other))
+        return sorted(
+            found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH) / ENOUGH
+        )
 
 
 def readable(name: str) -> str | None:

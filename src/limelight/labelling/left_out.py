@@ -1,9 +1,14 @@
 """What the other texts of a labelled table say about each text's label, without that text.
 
-Two opinions, both in closed form over the reader's vectors: linear discriminant analysis, fitted to the other
-folds, and the labels of the nearest texts. They are pooled log-linearly. How much each counts is chosen by
-the Brier score against the labels as they stand: unlike the likelihood, it is not ruled by the few labels
-that are wrong.
+Two opinions, both in closed form over the reader's vectors: the classifier of refit.py, fitted without the
+text, and the labels of the nearest texts. They are pooled log-linearly. How much each counts is chosen by the
+Brier score against the labels as they stand: unlike the likelihood, it is not ruled by the few labels that
+are wrong.
+
+If one label in twenty is wrong, evenly over the classes, each class has at least 0.05 / (classes - 1) in
+probabilities that tell how labels are given. A label is suspected if it has little more than that where
+another class is clear, or less whatever the others have, by the classifier alone and by both opinions. With
+5% of wrong labels at least half of those suspected are wrong (experiments/benchmarks/few_label_errors.py).
 """
 
 from __future__ import annotations
@@ -12,14 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-FOLDS = 5
-SHRINK = 0.6  # of the covariance, towards that of a sphere
-AT_CENTRE = 1.0  # texts that each class has at the centre of all, so that one with few texts is not extreme
+from .refit import Space, fit
+
+CLEAR = 0.8  # probability of a class that leaves little doubt
+MAX_BESIDE_CLEAR = 0.1  # probability of a suspected label beside such a class, times (classes - 1)
+MAX_PROBABILITY = 0.03  # and beside any other, times (classes - 1)
+MIN_CLASS = 5  # texts of a class, before its labels can be suspected
 NEAR = 300  # texts around a text whose labels count
 SHARPNESS = 20.0  # how much more a text counts that is nearer: exp(SHARPNESS * cosine)
 UNSEEN = 3.0  # texts of the classes' frequencies, added to those around
 BLOCK = 512  # texts whose neighbours are looked for at once
-CLASS_WEIGHTS, NEAR_WEIGHTS = (0.15, 0.3, 0.5, 0.8), (0.0, 0.15, 0.3, 0.6, 1.0)  # weights to choose from
+CLASS_WEIGHTS, NEAR_WEIGHTS = (0.3, 0.5, 0.8, 1.0), (0.0, 0.15, 0.3, 0.6, 1.0)  # weights to choose from
 
 
 class Neighbours(NamedTuple):
@@ -27,18 +35,6 @@ class Neighbours(NamedTuple):
 
     rows: np.ndarray
     cosines: np.ndarray
-
-
-def split_folds(y: np.ndarray, seed: int, folds: int = FOLDS) -> np.ndarray:
-    """(n,): each class spread evenly over the folds.
-
-    >>> np.bincount(split_folds(np.zeros(10, int), seed=0)).tolist()
-    [2, 2, 2, 2, 2]
-    """
-    order = np.random.default_rng(seed).permutation(len(y))
-    fold = np.empty(len(y), int)
-    fold[order[np.argsort(y[order], kind="stable")]] = np.arange(len(y)) % folds
-    return fold
 
 
 def find_neighbours(X: np.ndarray, most: int = NEAR) -> Neighbours:
@@ -57,42 +53,38 @@ def find_neighbours(X: np.ndarray, most: int = NEAR) -> Neighbours:
     return Neighbours(rows, cosines)
 
 
-def fit_classes(X: np.ndarray, y: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Linear discriminant analysis of centred vectors X (n, size): W (classes, size) and b (classes,)."""
-    Y = np.eye(classes)[y]
-    counts = Y.sum(axis=0)
-    means = (Y.T @ X + AT_CENTRE * X.mean(axis=0)) / (counts + AT_CENTRE)[:, None]
-    R = X - means[y]
-    C = R.T @ R / len(X)
-    C = (1 - SHRINK) * C + SHRINK * max(np.trace(C) / len(C), 1e-12) * np.eye(len(C))
-    W = np.linalg.solve(C, means.T).T
-    return W, np.log((counts + 0.5) / (counts + 0.5).sum()) - (W * means).sum(axis=1) / 2
+class Judged(NamedTuple):
+    """What the others say of each text: the classifier alone, and pooled with the labels of the nearest."""
+
+    by_class: np.ndarray  # (n, classes)
+    P: np.ndarray  # (n, classes)
+    W: np.ndarray  # (classes, size): the classifier's weights
+
+    def suspected(self, y: np.ndarray) -> np.ndarray:
+        """(n,): whether each of the labels y is suspected."""
+        enough = np.bincount(y, minlength=len(self.W))[y] >= MIN_CLASS
+        return np.asarray(enough & _unlikely(self.by_class, y) & _unlikely(self.P, y))
 
 
-def left_out_probabilities(
-    X: np.ndarray, y: np.ndarray, classes: int, near: Neighbours, seed: int = 0
-) -> np.ndarray:
-    """(n, classes): for each unit vector of X (n, size), what the others say with their labels y (n,)."""
-    by_class = _by_class(X, y, classes, split_folds(y, seed))
-    around = np.log(_around(y, classes, near))
-    pools = (softmax(a * by_class + b * around) for a in CLASS_WEIGHTS for b in NEAR_WEIGHTS)
-    return np.asarray(min(pools, key=lambda P: _brier(P, y)))
+def judge(X: np.ndarray, y: np.ndarray, classes: int, near: Neighbours) -> Judged:
+    """For each unit vector of X (n, size), what the others say with their labels y (n,)."""
+    fitted = fit(X, np.eye(classes, dtype=np.float32)[y], Space.of(X))
+    by_class = softmax(fitted.left_out.astype(np.float64))
+    a_class, around = np.log(np.maximum(by_class, 1e-300)), np.log(_around(y, classes, near))
+    pools = (softmax(a * a_class + b * around) for a in CLASS_WEIGHTS for b in NEAR_WEIGHTS)
+    return Judged(by_class, min(pools, key=lambda P: _brier(P, y)), fitted.W)
+
+
+def _unlikely(P: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(n,): whether each label y is, by the probabilities P (n, classes)."""
+    share = P[np.arange(len(y)), y] * (P.shape[1] - 1)
+    return np.asarray((share < MAX_PROBABILITY) | ((share < MAX_BESIDE_CLEAR) & (P.max(axis=1) >= CLEAR)))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """(n, classes), each row adding up to 1."""
     P = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(P / P.sum(axis=1, keepdims=True))
-
-
-def _by_class(X: np.ndarray, y: np.ndarray, classes: int, fold: np.ndarray) -> np.ndarray:
-    """Log-probabilities (n, classes) by the texts of the other folds."""
-    D = (X - X.mean(axis=0)).astype(np.float64)
-    found = np.empty((len(X), classes))
-    for k in np.unique(fold):
-        W, b = fit_classes(D[fold != k], y[fold != k], classes)
-        found[fold == k] = D[fold == k] @ W.T + b
-    return np.asarray(np.log(np.maximum(softmax(found), 1e-300)))
 
 
 def _around(y: np.ndarray, classes: int, near: Neighbours) -> np.ndarray:

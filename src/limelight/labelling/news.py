@@ -10,9 +10,9 @@ import numpy as np
 from .groups import distinguishing_words, find_centres, group_count
 from .left_out import BLOCK
 
-MAX_GROUPS, EXAMPLES, STRANGE = 8, 3, 10
-GREW = 1.5  # times its share, from which a group is news
-LEAST = 3  # texts of a group
+MAX_GROUPS, EXAMPLES, MAX_STRANGE = 8, 3, 10
+MIN_GROWTH = 1.5  # times its share, from which a group is news
+MIN_GROUP = 3  # texts of a group
 
 
 class NewGroup(NamedTuple):
@@ -40,7 +40,7 @@ def find_news(seen: Sequence[str], X_seen: np.ndarray, texts: Sequence[str], X: 
     nearest = np.concatenate(
         [(X[k : k + BLOCK] @ X_seen.T).max(axis=1) for k in range(0, len(X), BLOCK)] or [np.zeros(0)]
     )
-    strange = [(int(k), float(nearest[k])) for k in np.argsort(nearest, kind="stable")[:STRANGE]]
+    strange = [(int(k), float(nearest[k])) for k in np.argsort(nearest, kind="stable")[:MAX_STRANGE]]
     return News(words, gone, _groups(both, own, np.concatenate([X_seen, X])), strange)
 
 
@@ -56,6 +56,6 @@ def _groups(texts: Sequence[str], own: np.ndarray, X: np.ndarray) -> list[NewGro
         before, now = (own[inside] == 0).sum() / sizes[0], (own[inside] == 1).sum() / sizes[1]
         new = inside[own[inside] == 1]
         rows = new[np.argsort(-likeness[new, k], kind="stable")] - sizes[0]
-        if len(rows) >= LEAST and now > GREW * before:
+        if len(rows) >= MIN_GROUP and now > MIN_GROWTH * before:
             found.append(NewGroup(", ".join(names[k]), float(before), float(now), rows.tolist()))
     return sorted(found, key=lambda each: (each.before - each.now, each.name))[:MAX_GROUPS]

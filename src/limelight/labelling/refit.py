@@ -1,24 +1,27 @@
 """A classifier over frozen vectors that is fitted in closed form, in milliseconds, after every label.
 
-Each class is the mean of its vectors, and a text belongs to the class whose mean is nearest, by the distance
-that the texts themselves suggest: directions in which all texts vary a lot count less. That is linear
-discriminant analysis with the covariance of the whole table, which needs no labels, in place of that within
-the classes, which would need many. With the centre g of all texts and the sum s_c of the n_c in a class,
+Each class is the mean of its vectors, and a text belongs to the class whose mean is nearest. With the centre
+g of all texts and the sum s_c of the n_c in a class,
 
     m_c = s_c / (n_c + SHRINK)              (x - g) is drawn from around m_c
-    score_c(x) = (x - g)' A m_c - m_c' A m_c / 2,    A = SMOOTH (C / mean variance + SMOOTH)^-1
+    score_c(x) = (x - g)' A m_c - m_c' A m_c / 2
 
 A class without a text has m_c = 0 and so the score 0: a text that is like none of the others belongs there
 before it belongs to them. A sentence that describes a class counts as a part of a text.
+
+All directions count alike (A = 1), as the reader has weighed them, or those in which the texts of a class
+differ count less (linear discriminant analysis): A = v (N + n) (N v 1 + S)^-1, with S the scatter of the n
+labelled texts around their means, and N = EVEN_TEXTS scattered by the mean variance v of all texts. The one
+with the lower loss on texts left out is taken.
 
 To the logits, which are scores over a temperature, comes the logarithm of how frequent each class is: its
 labels, and as many texts added to each class as the counts themselves suggest. Those of many classes differ
 by chance even if all are as frequent, and then many are added.
 
-Where a text may have several labels, each class is set against the mean of the texts without it.
+Where a text may have several labels, each class is set against the mean of the texts without it, and A = 1.
 
-What the score of a text would be without that text is exact and costs nothing: its class has another mean,
-all the rest stays. The temperature that turns scores into probabilities is chosen on these scores.
+What the score of a text would be without that text is exact: its class has another mean, and S changes by one
+direction. The temperature that turns scores into probabilities is chosen on these scores.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import numpy as np
 
 Prior = tuple[np.ndarray, np.ndarray]
 SHRINK = 2.0  # texts at the centre that each class starts with
-SMOOTH = 10.0  # of the mean variance: more makes directions count alike
+EVEN_TEXTS = 1000.0  # texts that are scattered alike in all directions, beside the labelled ones
 TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
 EVENNESS = np.geomspace(0.3, 300, 13)  # texts added to each class: many where all are about as frequent
 DEFAULT_TEMPERATURE = 0.07  # as long as there are too few labels to choose
@@ -38,32 +41,22 @@ MIN_LABELS, MAX_SAMPLE = 5, 400  # labels to choose it by: at least, and about a
 DESCRIPTION_WEIGHT = 1.0  # texts that the description of a class counts for
 
 
-@dataclass(frozen=True, eq=False)
-class Space:
-    """The centre g of the texts (size,), and A (size, size): how much directions count."""
+class Space(NamedTuple):
+    """The centre g of the texts (size,), and their mean variance v in a direction."""
 
     centre: np.ndarray
-    A: np.ndarray
-
-    def norms(self, X: np.ndarray) -> np.ndarray:
-        """(n,): d' A d of each vector's distance d from the centre."""
-        D = X - self.centre
-        return np.asarray(((D @ self.A) * D).sum(axis=1))
+    variance: float
 
     @classmethod
     def of(cls, X: np.ndarray) -> Space:
         """From vectors X (n, size) of texts, with or without labels.
 
-        >>> space = Space.of(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
-        >>> bool(space.A[0, 0] < space.A[1, 1])
-        True
+        >>> Space.of(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).variance
+        2.5
         """
         centre = X.mean(axis=0, dtype=np.float64)
-        D = X - centre
-        C = D.T @ D / max(len(X), 1)
-        variance = max(float(np.trace(C)) / len(C), 1e-12)
-        A = SMOOTH * np.linalg.inv(C / variance + SMOOTH * np.eye(len(C)))
-        return cls(centre.astype(np.float32), A.astype(np.float32))
+        variance = float(((X - centre) ** 2).mean())
+        return cls(centre.astype(np.float32), max(variance, 1e-12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +76,6 @@ class Fitted:
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """(n, classes): of one class each, or with several labels of each class by itself."""
         return to_probabilities(self.logits(X), self.several)
-
-    def skill(self, Y: np.ndarray) -> float:
-        """From 0, no better than how frequent the classes are, to 1, certain and right, on texts left out."""
-        if not len(Y):
-            return 0.0
-        most = np.log(2) if self.several else _entropy(Y.sum(axis=0))
-        return float(1 - _loss(self.left_out, Y, self.several) / most) if most > 0 else 0.0
 
 
 def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
@@ -115,15 +101,6 @@ def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.n
     return np.asarray(logits.argmax(axis=1) == Y.argmax(axis=1))
 
 
-def sureness(P: np.ndarray, several: bool) -> np.ndarray:
-    """(n,): the probability that the answer is right, by the model itself.
-
-    >>> sureness(np.array([[0.9, 0.2]]), several=True).round(2).tolist()
-    [0.72]
-    """
-    return np.asarray(np.maximum(P, 1 - P).prod(axis=1) if several else P.max(axis=1))
-
-
 def fit(
     X: np.ndarray,
     Y: np.ndarray,
@@ -133,74 +110,122 @@ def fit(
     weights: np.ndarray | None = None,
     more: tuple[np.ndarray, np.ndarray, float] | None = None,
     prior: Prior | None = None,
-    norms: np.ndarray | None = None,
 ) -> Fitted:
     """Fit vectors X (n, size) with labels Y (n, classes), 1 for the classes of a text and 0 for others.
 
     `weights` (n,) says what each text counts. `more` has further vectors of some texts, such as of their
     marked words: the numbers of the texts (m,), the vectors (m, size), and what each counts. The `prior` has
-    sums (classes, size) of vectors minus the centre, and how many texts each stands for (classes,). `norms`
-    has those of the space (n,), for a caller who keeps them: they are half of the work.
+    sums (classes, size) of vectors minus the centre, and how many texts each stands for (classes,).
     """
     D, Y = (X - space.centre).astype(np.float32), Y.astype(np.float32)
     alone = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
-    given, w = D * alone[:, None], alone.copy()  # what each text adds to its classes, and what it counts
+    given, w = D * alone[:, None], alone.copy()
     if more is not None:
         np.add.at(given, more[0], more[2] * (more[1] - space.centre))
         np.add.at(w, more[0], more[2])
-    sums, counts = Y.T @ given, w @ Y  # (classes, size), (classes,)
-    if more is None:  # the text alone
-        q = space.norms(X) if norms is None else norms
-        own = _Own(w, q * w, q * w**2, None)
-    else:
-        A_given = given @ space.A
-        own = _Own(w, (D * A_given).sum(axis=1), (given * A_given).sum(axis=1), given)
-    side = _Side(D, own, space, sums, counts, prior)
-    W, b, scores = side.W, side.b, side.without(Y)
-    if several:
-        rest = _Side(D, own, space, given.sum(axis=0) - sums, w.sum() - counts, None)
-        W, b, scores = W - rest.W, b - rest.b, scores - rest.without(1 - Y)
-    usual, without = (0.0, 0.0) if several else _frequencies(Y, alone)
-    T = _temperature(scores, Y, several, without)
-    return Fitted(W, b + T * usual - W @ space.centre, T, several, scores / np.float32(T) + without)
+    texts = _Texts(D, given, w)
+    usual, without = (np.float32(0), np.float32(0)) if several else _frequencies(Y, alone)
+    found = [_Scores.alike(texts, Y, prior, several)]
+    if not several and len(Y) >= MIN_LABELS:
+        found.append(_Scores.by_scatter(texts, Y, prior, space.variance))
+    best = min((_temper(each, Y, several, without) for each in found), key=lambda each: each.loss)
+    W, b, _ = best.scores
+    T = np.float32(best.temperature)
+    return Fitted(W, b + T * usual - W @ space.centre, best.temperature, several, best.logits)
 
 
-class _Own(NamedTuple):
-    """What each text d adds to a class: how much it counts, d' A g, g' A g, and g, unless that is w d."""
+class _Texts(NamedTuple):
+    """The texts: minus the centre, what each adds to its classes, with marked words, and what that counts."""
 
-    w: np.ndarray
-    d_g: np.ndarray
-    g_g: np.ndarray
-    given: np.ndarray | None
+    D: np.ndarray  # (n, size)
+    given: np.ndarray  # (n, size)
+    w: np.ndarray  # (n,)
 
 
-class _Side:
-    """Means of classes, from sums and counts, and the scores of the texts D (n, size) in them."""
+class _Means:
+    """Those of the classes, which a text's own classes Y have without it."""
 
-    def __init__(
-        self,
-        D: np.ndarray,
-        own: _Own,
-        space: Space,
-        sums: np.ndarray,
-        counts: np.ndarray,
-        prior: Prior | None,
-    ) -> None:
+    def __init__(self, texts: _Texts, Y: np.ndarray, prior: Prior | None) -> None:
+        sums, counts = Y.T @ texts.given, texts.w @ Y
         if prior is not None:
             sums, counts = sums + prior[0].astype(np.float32), counts + prior[1].astype(np.float32)
-        self._D, self._own, self._n = D, own, counts + SHRINK
-        self.W = sums / self._n[:, None] @ space.A
-        self._norms = (self.W * sums).sum(axis=1) * self._n  # (classes,): s' A s
-        self.b = -0.5 * self._norms / self._n**2
+        self._texts, self._Y, self.n = texts, Y, counts + np.float32(SHRINK)
+        self.M = sums / self.n[:, None]  # (classes, size)
 
-    def without(self, Y: np.ndarray) -> np.ndarray:
-        """(n, classes): scores in which no text counts towards the means of its own classes Y."""
-        w, d_g, g_g, given = (each if each is None or each.ndim > 1 else each[:, None] for each in self._own)
-        d_s = self._D @ self.W.T * self._n  # d' A s
-        g_s = w * d_s if given is None else given @ self.W.T * self._n
-        n = self._n - Y * w
-        norms = self._norms - Y * (2 * g_s - g_g)  # of the sums without the text
-        return np.asarray((d_s - Y * d_g) / n - 0.5 * norms / n**2)
+    def scores(self, W: np.ndarray, given_A: np.ndarray) -> _Scores:
+        """By the metric A, from the means and what texts add (n, size), both times A."""
+        D, given, w = self._texts
+        norms, less = (W * self.M).sum(axis=1), self._Y * w[:, None]  # m' A m
+        to_given, own = given @ W.T, (given * given_A).sum(axis=1, keepdims=True)
+        without = (self.n**2 * norms - self._Y * (2 * self.n * to_given - own)) / (self.n - less) ** 2
+        return _Scores(W, -0.5 * norms, self.products(D, W, given_A) - 0.5 * without)
+
+    def products(self, V: np.ndarray, W: np.ndarray, given_A: np.ndarray) -> np.ndarray:
+        """(n, classes): v' A m, of means without the text whose vector v is."""
+        own = (V * given_A).sum(axis=1, keepdims=True)
+        return np.asarray((self.n * (V @ W.T) - self._Y * own) / (self.n - self._Y * self._texts.w[:, None]))
+
+
+class _Scores(NamedTuple):
+    """W (classes, size) and b (classes,), for vectors minus the centre, and the scores of texts left out."""
+
+    W: np.ndarray
+    b: np.ndarray
+    left_out: np.ndarray  # (n, classes)
+
+    @classmethod
+    def alike(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, several: bool) -> _Scores:
+        """All directions count alike."""
+        means = _Means(texts, Y, prior)
+        found = means.scores(means.M, texts.given)
+        if not several:
+            return found
+        means = _Means(texts, 1 - Y, None)
+        rest = means.scores(means.M, texts.given)
+        return cls(*(a - b for a, b in zip(found, rest, strict=True)))
+
+    @classmethod
+    def by_scatter(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, variance: float) -> _Scores:
+        """Directions in which the texts of a class differ count less."""
+        means, w, own = _Means(texts, Y, prior), texts.w, Y.argmax(axis=1)
+        all_w = np.float32(EVEN_TEXTS + w.sum())
+        A = _metric(texts, means, prior, variance)
+        given_A = texts.given @ A
+        W, b, left_out = means.scores(means.M @ A, given_A)
+        U = texts.given / w[:, None] - means.M[own]  # without a text S is less by a multiple of u u'
+        U_A = given_A / w[:, None] - W[own]
+        n = means.n[own]
+        share = w * n / (n - w) / (all_w * np.float32(variance))
+        grow = share / np.maximum(1 - share * (U * U_A).sum(axis=1), np.float32(1e-6))  # Sherman-Morrison
+        to_u = means.products(U, W, given_A)
+        left_out = left_out + grow[:, None] * ((texts.D * U_A).sum(axis=1, keepdims=True) - to_u / 2) * to_u
+        return cls(W, b, left_out * ((all_w - w) / all_w)[:, None])
+
+
+def _metric(texts: _Texts, means: _Means, prior: Prior | None, variance: float) -> np.ndarray:
+    """(size, size): A of `by_scatter`, in which a text and its marked words are one vector."""
+    single = texts.given / np.sqrt(texts.w)[:, None]
+    S = single.T @ single - (means.M * means.n[:, None]).T @ means.M
+    if prior is not None:
+        told = prior[0] / np.sqrt(np.maximum(prior[1], 1e-9))[:, None]
+        S = S + (told.T @ told).astype(np.float32)
+    even = np.float32(EVEN_TEXTS * variance)
+    scale = np.float32((EVEN_TEXTS + texts.w.sum()) * variance)
+    return np.asarray(scale * np.linalg.inv(S + even * np.eye(len(S), dtype=np.float32)))
+
+
+class _Tempered(NamedTuple):
+    scores: _Scores
+    temperature: float
+    logits: np.ndarray  # (n, classes), of texts left out
+    loss: float
+
+
+def _temper(scores: _Scores, Y: np.ndarray, several: bool, add: np.ndarray | np.float32) -> _Tempered:
+    """With the temperature of the least loss, and what is added for how frequent classes are."""
+    T = _temperature(scores.left_out, Y, several, add)
+    logits = scores.left_out / np.float32(T) + add
+    return _Tempered(scores, T, logits, _loss(logits, Y, several) if len(Y) else 0.0)
 
 
 def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -228,7 +253,7 @@ def _evenness(counts: np.ndarray) -> float:
     return float(EVENNESS[likely.argmax()])
 
 
-def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool, add: np.ndarray | float) -> float:
+def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool, add: np.ndarray | np.float32) -> float:
     """The one with the least loss on texts left out, of which it falls before and rises after the best."""
     if len(Y) < MIN_LABELS:
         return DEFAULT_TEMPERATURE
@@ -246,11 +271,6 @@ def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
     P = to_probabilities(logits, several)
     right = np.where(Y > 0, P, 1 - P) if several else (P * Y).sum(axis=1)
     return float(-np.log(np.maximum(right, 1e-6)).mean())
-
-
-def _entropy(counts: np.ndarray) -> float:
-    p = counts[counts > 0] / max(float(counts.sum()), 1e-9)
-    return float(-(p * np.log(p)).sum())
 
 
 def describe(vectors: np.ndarray, centre: np.ndarray, weight: float = DESCRIPTION_WEIGHT) -> Prior:

@@ -7,7 +7,7 @@ The journal may know texts that the table no longer has, as it was edited: they 
 written below the table's rows.
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
-whole table, which makes the estimate of the accuracy honest), "group", "search" and "confident" (accepted
+whole table: by these the accuracy is estimated), "group", "search" and "confident" (accepted
 with others), "picked" (the person went to it), "settled" (it ends a disagreement).
 """
 
@@ -366,6 +366,13 @@ class LabelSession:
         with self._lock:
             self._refit()
             return self._learner.progress()
+
+    @property
+    def drawn_at_random(self) -> set[int]:
+        """The labelled rows that are a fair sample of the table, by which the accuracy is estimated."""
+        with self._lock:
+            self._refit()
+            return set(self._learner.rows[self._learner.drawn].tolist())
 
     def agreement(self) -> Agreement:
         """How far people agree on the texts that several of them labelled, with chance removed.

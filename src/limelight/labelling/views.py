@@ -62,7 +62,8 @@ class Need(NamedTuple):
 
     name: str
     labels: int
-    accuracy: float | None  # share of its labelled texts that the model finds, each left out in turn
+    drawn: int  # of its texts, drawn at random
+    right: int  # of these, for the model that was fitted without each
     confused_with: str | None
 
 
@@ -70,13 +71,13 @@ class Point(NamedTuple):
     """The estimated accuracy after so many labels."""
 
     labels: int
-    accuracy: float
+    accuracy: float | None
     low: float
     high: float
 
 
 class Progress(NamedTuple):
-    """How far the labelling is. Without enough random labels `accuracy` is None."""
+    """How far the labelling is. Of few texts drawn at random there is a range, and `accuracy` is None."""
 
     labelled: int
     skipped: int
@@ -94,6 +95,7 @@ class Progress(NamedTuple):
     stop: bool  # they are not worth it
     advice: str  # one sentence
     near: float | None = None  # of ordered classes: answers that are at most one class away
+    estimate: str = "accuracy: too few texts drawn at random yet"  # the figures above, in words
 
 
 class Agreement(NamedTuple):

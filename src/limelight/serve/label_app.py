@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -67,5 +68,7 @@ def serve_labelling(
             show(f"http://127.0.0.1:{listening.getsockname()[1]}/#{view}token={token}")
             run_one(configure(app), listening)
         finally:
+            if (progress := session.progress()).low is not None:
+                print(progress.estimate, file=sys.stderr)
             count = close(app.state.labeller)
     return count

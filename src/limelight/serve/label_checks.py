@@ -51,8 +51,10 @@ class LabelChecks:
             for each in found.duplicates[:SHOWN]
         ]  # fmt: skip
         confused = [each._asdict() for each in found.confused]
-        return {"checked": len(rows), "suspects": suspects, "duplicates": duplicates, "confused": confused,
-                "count": len(found.suspects)}  # fmt: skip
+        return {
+            "checked": len(rows), "suspects": suspects, "duplicates": duplicates, "confused": confused,
+            "count": len(found.suspects), "about": found.about_suspects, "remarks": found.remarks,
+        }  # fmt: skip
 
     @cached_property
     def _news(self) -> News:

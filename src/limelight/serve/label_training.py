@@ -1,6 +1,7 @@
 """Fine-tuning on the labels so far, as `limelight train` in a process of its own.
 
-Every fifth label is held out, and both the model of the page and the trained one are judged by these.
+Every second text drawn at random is held out, and both the model of the page and the trained one are judged
+by these: texts that were chosen say little about the others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,13 @@ import numpy as np
 from ..errors import LimelightError
 from ..labelling.save import SEPARATOR
 from ..labelling.session import LabelSession
+from ..runtime.metrics import wilson
 from ..tables.cells import KeptColumns
 from ..tables.rows import Row
 from ..tables.writers import LISTS, NewColumn, format_of, write_table
 
-HELD_OUT = 5  # every so many labels
-LEAST = 20  # labels to train on
+HELD_OUT = 2  # every so many texts of a class, of those drawn at random
+MIN_LABELS = 20  # labels to train on
 LINES = 6  # of what it says, that are shown
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -60,13 +63,15 @@ class Training:
                 raise LimelightError("a training is running already; stop it first", code="already-running")
             rows, held = self._split()
             folder = Path(self._folder.name)
-            for name, some in (("train.jsonl", rows), ("held.jsonl", held)):
-                self._write(folder / name, some)
+            self._write(folder / "train.jsonl", rows)
+            if held:
+                self._write(folder / "held.jsonl", held)
+            test = ["--test", str(folder / "held.jsonl")] if held else []
             self._about = {"labels": len(rows), "held": len(held), "before": self._before(rows, held)}
             command = [
                 sys.executable, "-m", "limelight", "train", str(folder / "train.jsonl"), "--text", "text",
-                "--label", "label", "--test", str(folder / "held.jsonl"), "--out", str(self._model),
-                "--overwrite", "--json", *self._flags(), *self._more,
+                "--label", "label", *test, "--out", str(self._model), "--overwrite", "--json",
+                *self._flags(), *self._more,
             ]  # fmt: skip
             with (folder / "out").open("wb") as out, (folder / "log").open("wb") as log:
                 self._process = subprocess.Popen(command, stdout=out, stderr=log, stdin=subprocess.DEVNULL)
@@ -97,7 +102,10 @@ class Training:
             return {"status": "stopped", **found}
         if code:
             return {"status": "failed", **found}
-        return {"status": "done", **found, "after": _measured((folder / "out").read_text("utf-8"))}
+        after = _measured((folder / "out").read_text("utf-8"))
+        if after and "accuracy" in after:
+            after |= _share(round(after["accuracy"] * self._about["held"]), self._about["held"])
+        return {"status": "done", **found, "after": after}
 
     def _running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -115,18 +123,19 @@ class Training:
         """The labelled rows to train on, and those held out, of which each class is left to train on."""
         session = self._session
         with_label = [row for row in range(len(session.texts)) if _labels(session, row)]
-        if len(with_label) < LEAST:
+        if len(with_label) < MIN_LABELS:
             raise LimelightError(
-                f"{len(with_label)} labels are too few to train on; give at least {LEAST}", code="few-labels"
+                f"{len(with_label)} labels are too few to train on; give at least {MIN_LABELS}",
+                code="few-labels",
             )
-        seen: dict[tuple[str, ...], int] = {}
+        drawn, seen = session.drawn_at_random, Counter[tuple[str, ...]]()
         rows: list[int] = []
         held: list[int] = []
         for row in with_label:
             own = _labels(session, row)
-            seen[own] = seen.get(own, 0) + 1
-            (held if seen[own] % HELD_OUT == 0 else rows).append(row)
-        return rows, held or rows[-1:]
+            seen[own] += row in drawn
+            (held if row in drawn and seen[own] % HELD_OUT == 0 else rows).append(row)
+        return rows, held
 
     def _write(self, path: Path, rows: list[int]) -> None:
         kind = "labels" if self._session.several else "label"
@@ -139,8 +148,8 @@ class Training:
                 marks = json.dumps(self._session.marks(row)) if self._session.marks(row) else ""
                 writer.append([Row(text, cells={"text": text})], [[value], [marks]])
 
-    def _before(self, rows: list[int], held: list[int]) -> float | None:
-        """The accuracy of the page's model on the held-out labels, had they not been given."""
+    def _before(self, rows: list[int], held: list[int]) -> dict[str, Any] | None:
+        """How many held-out labels the page's model gets right, had they not been given."""
         from ..labelling.refit import Space, fit
 
         vectors, classes = self._session.vectors, self._session.classes
@@ -152,7 +161,13 @@ class Training:
         space = Space.of(vectors.matrix[vectors.is_read])
         given = fit(vectors.matrix[rows], Y, space).probabilities(vectors.matrix[held]).argmax(axis=1)
         right = [classes[k] in _labels(self._session, row) for k, row in zip(given, held, strict=True)]
-        return float(np.mean(right))
+        return _share(sum(right), len(right))
+
+
+def _share(right: int, of: int) -> dict[str, Any]:
+    """So many right, and the 95% interval of the accuracy."""
+    low, high = wilson(right / of, of)
+    return {"right": right, "of": of, "low": low, "high": high}
 
 
 def _labels(session: LabelSession, row: int) -> tuple[str, ...]:

@@ -22,10 +22,11 @@ export class CheckView {
   }
 
   draw() {
-    const { checked, count, duplicates, confused } = this.found, open = this.open
+    const { checked, count, about, remarks, duplicates, confused } = this.found, open = this.open
     this.root.replaceChildren(...[element("section", { class: "card" }, element("h2", {}, `Suspected wrong labels: ${number(count)} of ${number(checked)}`),
-      element("p", { class: "small" }, "The least probable first. Enter takes the suggested label, k keeps the given one, the key of a class gives another. Each can be undone (u)."),
-      open.length ? element("ol", { class: "settle" }, open.slice(0, 20).map((each, k) => this.suspect(each, k))) : element("p", {}, "None is left; look again to judge the corrected labels."),
+      element("p", { class: "small" }, about), remarks.map(line => element("p", { class: "small" }, line)),
+      count > 0 && element("p", { class: "small" }, "The least probable first. Enter takes the suggested label, k keeps the given one, the key of a class gives another. Each can be undone (u)."),
+      open.length ? element("ol", { class: "settle" }, open.slice(0, 20).map((each, k) => this.suspect(each, k))) : count > 0 && element("p", {}, "None is left; look again to judge the corrected labels."),
       element("p", { class: "actions" }, element("button", { type: "button", onclick: () => this.page.guarded(() => this.show()) }, "Look again"))),
     duplicates.length > 0 && element("section", { class: "card" }, element("h2", {}, "Near duplicates with different labels"), element("ul", { class: "settle" }, duplicates.slice(0, 20).map(each => element("li", {}, this.side(each.text, each.label), this.side(each.text2, each.label2))))),
     confused.length > 0 && element("section", { class: "card" }, element("h2", {}, "Classes that are hardly told apart"), element("ul", { class: "settle" }, confused.map(each => element("li", {}, element("p", {}, element("bdi", {}, each.label), " and ", element("bdi", {}, each.label2), `: ${percent(each.share, 0)} of ${counted(each.texts, "text")} look like the other`),
@@ -39,7 +40,7 @@ export class CheckView {
   suspect(each, k) {
     const top = each.words[0]?.[1] ?? 0, button = (key, text, act) => element("button", { type: "button", onclick: () => this.page.guarded(act) }, k === 0 && element("kbd", {}, key), " ", text)
     return element("li", { "data-row": each.row }, element("p", {}, element("bdi", {}, each.text)),
-      element("p", { class: "small" }, "is ", element("bdi", {}, each.label), `, with a chance of ${percent(each.chance)}; ${percent(each.share, 0)} of the texts around it are `, element("bdi", {}, each.around), "; words: ", each.words.flatMap(([word, weight]) => [element("span", { class: `word ${colour(weight, top)}` }, word), " "])),
+      element("p", { class: "small" }, "is ", element("bdi", {}, each.label), `, with a chance of ${percent(each.chance)} by the other texts; ${percent(each.share, 0)} of the texts around it are `, element("bdi", {}, each.around), "; words: ", each.words.flatMap(([word, weight]) => [element("span", { class: `word ${colour(weight, top)}` }, word), " "])),
       element("p", { class: "actions" }, button("↵", ["make it ", element("bdi", {}, each.suggested)], () => this.give(each, each.suggested)), button("k", ["keep ", element("bdi", {}, each.label)], () => this.keep(each))))
   }
 

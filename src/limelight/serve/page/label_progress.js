@@ -5,11 +5,10 @@ import { counted, element, number, percent } from "./dom.js"
 const WIDTH = 240, HEIGHT = 90, NEEDS = 6
 
 export function drawProgress(found, classes) {
-  const share = value => (value === null ? "–" : percent(value, 0))
+  const range = found.low === null ? "" : `${percent(found.low, 0)} to ${percent(found.high, 0)}`
   return [
     element("h2", {}, "Progress"),
-    element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, share(found.accuracy)), " ",
-      found.accuracy === null ? element("span", { class: "small" }, "accuracy: not enough random labels yet") : element("span", { class: "small" }, `estimated accuracy, ${share(found.low)} to ${share(found.high)} with 95% confidence, from ${counted(found.drawn, "text")} drawn at random${found.near === null ? "" : `; ${share(found.near)} at most one class away`}`)),
+    element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, found.accuracy === null ? range || "–" : percent(found.accuracy, 0)), " ", element("span", { class: "small" }, found.estimate)),
     found.history.length > 1 ? plot(found.history) : false,
     element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
@@ -24,7 +23,8 @@ function needs({ needs: found, by_class: counts }, classes) {
   if (!some.length) return false
   const top = Math.max(1, ...Object.values(counts))
   return element("details", { open: true }, element("summary", {}, "Classes that need more"), element("ul", { class: "bars needs" }, some.map(each => element("li", {}, element("bdi", { title: each.confused_with ? `taken for ${each.confused_with}` : undefined }, each.name),
-    element("i", { "aria-hidden": "true" }, element("s", { style: { width: percent(each.labels / top) } })), element("span", {}, `${number(each.labels)}${each.accuracy === null ? "" : `, ${percent(each.accuracy, 0)} found`}`)))))
+    element("i", { "aria-hidden": "true" }, element("s", { style: { width: percent(each.labels / top) } })), element("span", {}, `${number(each.labels)}${each.drawn ? `; ${number(each.right)} of ${number(each.drawn)} right` : ""}`)))),
+    element("p", { class: "small" }, "Labels of each class; and of its texts drawn at random, how many the model gets right without having seen them."))
 }
 
 /** The estimate by the number of labels, and its interval as a band. */
@@ -32,10 +32,11 @@ function plot(history) {
   const last = history.at(-1).labels, first = history[0].labels
   const x = labels => 30 + (WIDTH - 38) * (labels - first) / Math.max(1, last - first), y = share => 6 + (HEIGHT - 24) * (1 - share)
   const line = points => points.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ")
+  const points = history.filter(each => each.accuracy !== null), shown = history.at(-1)
   const band = [...history.map(each => [x(each.labels), y(each.high)]), ...[...history].reverse().map(each => [x(each.labels), y(each.low)])]
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "growth", role: "img", "aria-label": `Estimated accuracy from ${percent(history[0].accuracy, 0)} to ${percent(history.at(-1).accuracy, 0)}` },
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "growth", role: "img", "aria-label": `Accuracy after ${counted(last, "label")}: ${shown.accuracy !== null ? `${percent(shown.accuracy, 0)}, ` : ""}${percent(shown.low, 0)} to ${percent(shown.high, 0)}` },
     ...[0, 0.5, 1].flatMap(share => [svg("path", { class: "rule", d: `M30 ${y(share)}H${WIDTH - 8}` }), svg("text", { x: 26, y: y(share) + 3, class: "end" }, percent(share, 0))]),
-    svg("polygon", { class: "band", points: line(band) }), svg("polyline", { class: "line", points: line(history.map(each => [x(each.labels), y(each.accuracy)])) }),
+    svg("polygon", { class: "band", points: line(band) }), svg("polyline", { class: "line", points: line(points.map(each => [x(each.labels), y(each.accuracy)])) }),
     svg("text", { x: 30, y: HEIGHT - 4 }, number(first)), svg("text", { x: WIDTH - 8, y: HEIGHT - 4, class: "end" }, counted(last, "label")))
 }
 

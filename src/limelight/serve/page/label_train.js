@@ -33,10 +33,11 @@ export class TrainView {
 
   sides({ status, before, after, held }) {
     if (status !== "done") return false
-    const figure = (title, share, note) => element("div", {}, element("dt", {}, title), element("dd", {}, element("b", {}, typeof share === "number" ? percent(share) : "–"), element("span", { class: "small" }, note)))
-    const measure = after?.accuracy ?? after?.micro_f1
-    return element("dl", { class: "before-after" }, figure("Before", before, "the model of this page"), figure("After", measure, after?.accuracy === undefined ? "fine-tuned, micro F1" : "fine-tuned"),
-      element("p", { class: "small" }, `Both on ${counted(held, "label")} that neither was trained on, every fifth of each class: a small sample if there are few labels.`))
+    if (!held) return element("p", { class: "small" }, "No label is of a text drawn at random, so none was held out to compare the two models.")
+    const figure = (title, found, note) => element("div", {}, element("dt", {}, title), element("dd", {}, element("b", {}, found?.right !== undefined ? `${found.right} of ${found.of} right` : found?.micro_f1 !== undefined ? percent(found.micro_f1) : "–"),
+      element("span", { class: "small" }, found?.right !== undefined ? `${note}: ${percent(found.low, 0)} to ${percent(found.high, 0)} with 95% confidence` : found?.micro_f1 !== undefined ? `${note}, micro F1` : note)))
+    return element("dl", { class: "before-after" }, figure("Before", before, "a model like this page’s, without these texts"), figure("After", after, "fine-tuned"),
+      element("p", { class: "small" }, `Both on ${counted(held, "text")} drawn at random that neither was trained on, half of those with a label.`))
   }
 
   key() {
