@@ -23,7 +23,7 @@ from trained import ARCHITECTURES, LABELS, WORDS
 TEXTS = ["w1 w2 w3 w9 w2", "w7 unheard", "w5", ""]
 SECOND = ["w3", "w2 w6 w2", "", "w1 w1"]
 PHRASES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
-POOLINGS = ({}, {"max_row": True}, {"embedding": "max"}, {"embedding": "cnn"})
+POOLINGS = ({}, {"max_row": True}, {"pooling": "max"}, {"encoder": "cnn", "pooling": "max"})
 HEADS = ({"head": "linear"}, {"head": "full"}, {"head": "pruned"}, {"head": "pruned", "mix_units": 6})
 
 

@@ -112,9 +112,9 @@ def test_a_models_parts_follow_from_their_definition(name):
         )
 
 
-@pytest.mark.parametrize("embedding", ["self-attention", "max"])
-def test_a_readers_parts_follow_from_their_definition(embedding):
-    reader = reader_of(embedding)
+@pytest.mark.parametrize("pooling", ["self-attention", "max"])
+def test_a_readers_parts_follow_from_their_definition(pooling):
+    reader = reader_of(pooling)
     weights = {key: np.asarray(array, float) for key, array in reader.weights.items()}
     for text in ("a b c a", "g", "", "f e"):
         S = weights["words.weight"][reader.tokenizer.locate(text)[0]]

@@ -118,10 +118,10 @@ def test_the_max_row_is_not_penalised() -> None:
     assert joined.penalty.item() == pytest.approx(without.penalty.item(), abs=1e-12)
 
 
-@pytest.mark.parametrize("embedding", ["max", "cnn"])
-def test_baselines_are_not_penalised(embedding: str) -> None:
+@pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
+def test_baselines_are_not_penalised(encoder: str) -> None:
     data = toys.dataset()
-    found = loss_of(data, list(range(6)), embedding=embedding, penalty=5.0)
+    found = loss_of(data, list(range(6)), encoder=encoder, pooling="max", penalty=5.0)
     assert found.penalty.item() == 0
     assert found.total.item() == found.labels.item()
 

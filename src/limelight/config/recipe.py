@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LimelightError
-from .migrations import RENAMED, split_embedding, upgrade
+from .migrations import RENAMED, upgrade
 from .options import Needs, check_value, option, to_builtin
 
 ATTENTION = Needs("pooling 'self-attention'", lambda o: o.pooling == "self-attention")
@@ -312,7 +312,7 @@ class Recipe:
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
         sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-        for name, value in split_embedding(options).items():
+        for name, value in options.items():
             sections[section_of(name)][name] = to_builtin(value)
         return Recipe(**{s: dataclasses.replace(getattr(self, s), **o) for s, o in sections.items()})
 

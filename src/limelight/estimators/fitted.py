@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
-from ..config.migrations import split_embedding
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
@@ -57,7 +56,6 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
         self.callbacks, self.aspects, self.loss = callbacks, aspects, loss
-        given = split_embedding(given)
         for name in given:
             if name == "seed":
                 wrong = "there is no option 'seed'; did you mean 'random_state'?"

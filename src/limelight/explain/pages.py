@@ -1,10 +1,9 @@
-"""The pages of `limelight report`, `trust` and `compare`: a verdict in words, then the figures behind it."""
+"""The pages of `limelight report` and `limelight trust`: a verdict in words, then the figures behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,6 @@ from .render import render_page
 from .trust import RANDOM, Trust
 
 if TYPE_CHECKING:
-    from ..training.compare import Contestant
     from .report import Baselines, ModelReport
 
 EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
@@ -59,42 +57,6 @@ def trust_page(
         has_max_row=model.recipe.model.has_max_row,
         plot=plots.curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
     )  # fmt: skip
-
-
-def compare_page(contestants: Sequence[Contestant], rows: Mapping[str, int], data: str) -> str:
-    """The page; `rows` has the number of rows of each split that was measured on."""
-    from ..training.compare import duration, megabytes, spread
-
-    best, sentence = verdict(contestants, rows)
-    return render_page(
-        "compare.html.jinja", title=f"What works best on {data}", contestants=contestants, best=best,
-        splits=[name for name in ("dev", "test") if rows.get(name)], verdict=sentence,
-        seeds=max(len(one.seeds) for one in contestants),
-        spread=spread, mean=np.mean, duration=duration, megabytes=megabytes,
-    )  # fmt: skip
-
-
-def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple[Contestant, str]:
-    """The most accurate model, and in a sentence how sure that is.
-
-    Two accuracies are called level if they differ by at most two standard errors of an accuracy measured on
-    this number of rows: different rows might give a different order.
-
-    >>> from limelight.training.compare import Contestant
-    >>> found = [Contestant("max", 10, test=[0.8]), Contestant("cnn", 10, test=[0.5])]
-    >>> verdict(found, {"test": 1000})[1]
-    'BiLSTM + max pooling + MLP is the most accurate on the test set, with 80.0%; the others are behind.'
-    """
-    split = "test" if rows.get("test") else "dev"
-    accuracy = {one.name: float(np.mean(getattr(one, split))) for one in contestants}
-    best = max(contestants, key=lambda one: accuracy[one.name])
-    top = accuracy[best.name]
-    near = 2 * sqrt(top * (1 - top) / rows[split])
-    level = [name for name, each in accuracy.items() if top - each <= near and name != best.name]
-    unsure = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
-    rest = unsure if level else "the others are behind"
-    which = {"test": "test", "dev": "development"}[split]
-    return best, f"{best.name} is the most accurate on the {which} set, with {top:.1%}; {rest}."
 
 
 # ---------------------------------------------------------------- reports
