@@ -19,12 +19,12 @@ import numpy as np
 from limelight.bundled import sentences
 from limelight.explain.faithfulness import measure_faithfulness, words_until_change
 from limelight.explain.variants import ReadTexts
-from limelight.reading.questions import Probability
 from limelight.runtime.decided import LinearHead, word_weights
 from limelight.runtime.model import Model
 from limelight.runtime.word_parts import matrix_without
 from limelight.tables.columns import Columns
 from limelight.tables.rows import TableRows
+from limelight.text.questions import Probability
 
 TOP = 3  # words
 Weights = list[np.ndarray]  # (n,) for each text

@@ -33,8 +33,8 @@ from torch import Tensor, nn
 from limelight.config.presets import preset
 from limelight.network import mean_of_pieces
 from limelight.network.modules import recipe_with
-from limelight.runtime.metrics import spearman
 from limelight.text.dataset import Dataset
+from limelight.text.metrics import spearman
 from limelight.training import Callback, fit
 from limelight.training.evaluate import evaluate
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import reference
 from drawing import examples
 from explain.models import random_model
-from limelight.reading.questions import Probability
 from limelight.runtime.decided import SHARES, most_weighted, word_losses, word_weights
 from limelight.runtime.model import Model
+from limelight.text.questions import Probability
 from refusing import refuses
 from trained import ARCHITECTURES, LABELS, WORDS
 

@@ -385,7 +385,7 @@ def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[l
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []
-    rng, labels, number = random.Random(seed), find_task(task)(), 0
+    rng, labels, number = random.Random(seed), find_task(task).column(), 0
     for number, row in enumerate(read, 1):
         if row.label is not None:
             labels.append(row.label)

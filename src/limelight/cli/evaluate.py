@@ -24,8 +24,8 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered
-    from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
+    from ..text.metrics import AnyMetrics
 
 WIDTH = 100  # columns of a terminal that the tables fit into
 MAX_LABEL, MAX_PAIRS = 40, 20  # characters of a label, and pairs of classes in place of a wide matrix
@@ -67,24 +67,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, Model, Answered | None]:
-    from ..runtime.metrics import measure
     from ..runtime.model import Model
     from ..runtime.predictions import predict_labelled
+    from ..text.tasks import find_task
 
     model = Model.load(args.model, precision=args.precision, device=args.device)
     table, columns = open_data(args, model.pair)
     P, truth = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
-    return measure(model.task, P, truth, model.thresholds), model, _answered(args, model, P, truth)
+    return find_task(model.task).measure(P, truth, model.thresholds), model, _answered(args, model, P, truth)
 
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
     """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
-    from ..reading.answers import answers_of
     from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
+    from ..text.tasks import find_task
 
     if args.target_precision is None and args.abstain_below is None:
         return None
-    if not answers_of(model.task).is_class:
+    if not find_task(model.task).is_class:
         raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth

@@ -34,6 +34,7 @@ SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"
 # An encoder of the user's own, which reads word vectors, or the words themselves; `hidden` is the size of H.
 MODULES = ("module", "word-module")
 TASKS = ("classification", "multi-label", "ordinal", "regression")
+DEFAULT_TASK = TASKS[0]
 
 # Below an option's sentence, one line says which values it takes and when it matters.
 # fmt: off

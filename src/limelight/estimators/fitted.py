@@ -17,10 +17,10 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
 from ..network.modules import VECTOR_OPTIONS, is_module, recipe_with, split_module
-from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..text import coerce
 from ..text.coerce import Targets, as_list, as_texts, check_same_length, is_label
+from ..text.tasks import REGRESSION, find_task
 
 if TYPE_CHECKING:
     from ..training.callbacks import Callback
@@ -73,13 +73,13 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
             given["seed"] = given["seed"].randint(2**31 - 1)
         task = given.get("task", "auto")
-        numbers = answers_of(task).is_number if task in TASKS else self._predicts_numbers
+        numbers = find_task(task).is_number if task in TASKS else self._predicts_numbers
         if numbers != self._predicts_numbers:
             right = "Regressor" if numbers else "Classifier"
             wrong = f"task is {task!r}; use a Text{right} or Pair{right} for it"
             raise LimelightError(wrong, code="model-task")
         if self._predicts_numbers:
-            given["task"] = "regression"
+            given["task"] = REGRESSION.name
         try:
             recipe = preset_of(self.preset).override(**given)
             return recipe if self._module is None else recipe_with(recipe, self._module, given)
@@ -114,7 +114,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
-        several = answers_of(model.task).has_several
+        several = find_task(model.task).has_several
         if several and self._indicator and abstain_below is None:
             return model.decide(self._predict_proba(columns)).astype(np.int64)
         answers = model.predict(*columns, abstain_below=abstain_below)
@@ -150,7 +150,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error.
         """
-        task, answers = self._model.task, answers_of(self._model.task)
+        task, answers = self._model.task, find_task(self._model.task)
         if answers.is_number:
             return coerce.match_targets(labels, Targets(task, np.empty(0), []), "labels")
         if answers.has_several:
@@ -181,7 +181,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def load(cls, folder: str | Path, *, encoder: Any = None) -> Self:
         """Open a saved folder as a fitted estimator; with the encoder, if it was one of your own."""
         model = Model.load(folder, encoder=encoder)
-        numbers = answers_of(model.task).is_number
+        numbers = find_task(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
             wrong = f"{folder} holds a {right}; open it with {right}.load or limelight.load"

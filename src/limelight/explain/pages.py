@@ -15,8 +15,9 @@ from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
-from ..runtime.metrics import Metrics
 from ..runtime.model import Model
+from ..text.metrics import Metrics
+from ..text.tasks import find_task
 from . import plots
 from .attribution import NAMES
 from .calibration import mcnemar
@@ -87,7 +88,7 @@ def render_report(
         methods=dict.fromkeys(
             captions.method(side.decided_by, first.model.task) for side in first.readings[0].sides
         ),
-        is_ordinal=first.model.task == "ordinal",
+        is_ordinal=find_task(first.model.task).is_ordered,
         rows=[_sorted_rows(each) for each in reports],
         confusions=[_confusion(each) for each in reports],
         reliabilities=[plots.reliability_plot(each.calibration) for each in reports],

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.metrics import wilson
+from ..text.metrics import wilson
 
 MIN_SAMPLE = 10  # texts in the sample, before there is an estimate
 HORIZON = 50  # labels ahead, whose gain is predicted

@@ -17,13 +17,13 @@ import numpy as np
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 from ..network.parts import state_size
-from ..reading.answers import answers_of
 from ..reading.aspect_rating import RatedWords, Rating
 from ..reading.aspect_sum import own_words
 from ..reading.aspects import Aspects
-from ..reading.questions import are_numbers, class_values
 from ..tables.rows import Row
 from ..text.labels import Label
+from ..text.questions import are_numbers, class_values
+from ..text.tasks import find_task
 
 if TYPE_CHECKING:  # training does without ONNX Runtime
     from .runner import EncodedText
@@ -157,7 +157,7 @@ Ratings = Mapping[str, Sequence[float | None]]  # by aspect, for each text one o
 
 def rating_scale(task: str, labels: Sequence[Label]) -> tuple[float, float] | None:
     """The least and the largest rating: those of the classes, if they are numbers."""
-    if answers_of(task).is_number or not are_numbers(labels):
+    if find_task(task).is_number or not are_numbers(labels):
         return None
     values = class_values(labels)
     return min(values), max(values)

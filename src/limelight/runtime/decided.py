@@ -7,7 +7,7 @@ of a class is exactly
 
 where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs
 is linear too once it is known which of its units are on for this text; b is then what the biases of all
-layers add. reading/questions.py has the step from the logits of all classes to the answer, a probability or a
+layers add. text/questions.py has the step from the logits of all classes to the answer, a probability or a
 number: it gives the mix of classes whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the

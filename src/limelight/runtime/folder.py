@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
 from ..network.modules import TO_LOAD, check_fits_recipe
 from ..network.onnx.export import export_onnx
@@ -41,7 +41,6 @@ from ..network.weights import (
     tensor_locations,
     unpack_all,
 )
-from ..reading.answers import answers_of
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -173,7 +172,7 @@ def holds_weights(path: str | Path, weights: Mapping[str, np.ndarray]) -> bool:
     return found.keys() == rounded.keys() and all(np.array_equal(found[k], rounded[k]) for k in found)
 
 
-def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[Label, ...]:
+def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label, ...]:
     """Convert labels to plain Python strings, numbers and booleans; they must be distinct.
 
     A classifier into classes needs two of them at least.
@@ -194,7 +193,7 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
-    if len(plain) < (2 if answers_of(task).is_class else 1):
+    if len(plain) < (2 if find_task(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}", code="label-duplicate")
@@ -305,7 +304,7 @@ def _read_folder(saved: SavedFiles, module: Any) -> Parts:
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     """What config.json has as thresholds: nothing, or one for each label."""
-    if given is None or not answers_of(task).has_several:
+    if given is None or not find_task(task).has_several:
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
         raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")

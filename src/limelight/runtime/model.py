@@ -14,12 +14,11 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
 from ..network.outputs import activate
 from ..network.parts import check_weights, shapes
-from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
-from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
+from ..text.questions import Mean, Probability, Question, are_numbers, class_values
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
@@ -36,7 +35,6 @@ READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
-_CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
 class Model(Embedder):
@@ -67,8 +65,8 @@ class Model(Embedder):
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
-        what = f"classifies {kind} into {len(self.labels)} {_CLASSES.get(self.task, 'classes')}"
-        if answers_of(self.task).is_number:
+        what = f"classifies {kind} into {len(self.labels)} {find_task(self.task).classes}"
+        if find_task(self.task).is_number:
             what = f"predicts a number for {kind}"
         return f"Model({what}, {len(self.tokenizer):,} words)"
 
@@ -192,7 +190,7 @@ class Model(Embedder):
         """
         outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
         found = self.decide(outputs)
-        answers = answers_of(self.task).name(found, self.labels)
+        answers = find_task(self.task).to_labels(found, self.labels)
         if abstain_below is None:
             return answers
         least = check_threshold(abstain_below, task=self.task)
@@ -200,8 +198,8 @@ class Model(Embedder):
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
-        """The answers for what `predict_proba` gives, as in `limelight.reading.answers`."""
-        return answers_of(self.task).decide(outputs, self.thresholds)
+        """The answers for what `predict_proba` gives, as in `text/tasks.py`."""
+        return find_task(self.task).decide(outputs, self.thresholds)
 
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of at least this precision.
@@ -212,7 +210,7 @@ class Model(Embedder):
         >>> model = Model.load("model")  # doctest: +SKIP
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
         """
-        if not answers_of(self.task).is_class:
+        if not find_task(self.task).is_class:
             raise LimelightError(
                 f"a precision is for one class a text; the task is {self.task!r}", code="model-task"
             )
@@ -353,7 +351,7 @@ class Model(Embedder):
 
     def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
         """The numbers of the class to ask about and of the one to ask against."""
-        answers = answers_of(self.task)
+        answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise LimelightError(message, code="model-task")
@@ -391,7 +389,7 @@ class Model(Embedder):
         for m in M:
             m[:, off] = 0
         Z = self._runner.logits(*M)
-        P, answers = activate(self.task, Z), answers_of(self.task)
+        P, answers = activate(self.task, Z), find_task(self.task)
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided_pairs if self.pair else self._decided
@@ -405,7 +403,7 @@ class Model(Embedder):
 
     def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
         """The classes that the reading can be asked about, the one that is shown first."""
-        if not answers_of(self.task).is_class or (not most and other is None):
+        if not find_task(self.task).is_class or (not most and other is None):
             return []
         if other is not None:
             return [*dict.fromkeys([*shown, other])]
@@ -441,16 +439,18 @@ class Model(Embedder):
 
         Of others that are numbers, their mean: aspects are in stars. Who asks about a class gets that alone.
         """
+        task = find_task(self.task)
         if about is not None:
-            return [question(self.task, about, self.labels, asked=True)]
-        found = [question(self.task, k, self.labels) for k in classes]
-        if self.task == "ordinal":
+            return [task.question(about, self.labels, asked=True)]
+        found = [task.question(k, self.labels) for k in classes]
+        if task.is_ordered:
             return [*found, Probability(classes[0])]
         return [*found, Mean(class_values(self.labels))] if self._asks_mean else found
 
     @property
     def _asks_mean(self) -> bool:
-        return bool(self.aspects) and self.task == "classification" and are_numbers(self.labels)
+        task = find_task(self.task)
+        return bool(self.aspects) and task.is_class and not task.is_ordered and are_numbers(self.labels)
 
     def _decided_pairs(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
@@ -477,7 +477,7 @@ class Model(Embedder):
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
         recipe, support, in_mean = self.recipe.model, None, None
-        if about is None and self.task == "ordinal":
+        if about is None and find_task(self.task).is_ordered:
             decided, support, biases = decided[:1], decided[1], biases[:1]
         elif about is None and self._asks_mean:
             decided, in_mean, biases = decided[:1], (decided[1], biases[1]), biases[:1]

@@ -23,6 +23,7 @@ from ..labelling.session import LabelSession
 from ..tables.cells import KeptColumns
 from ..tables.rows import Row
 from ..tables.writers import LISTS, NewColumn, format_of, write_table
+from ..text.tasks import MULTI_LABEL, ORDINAL
 
 HELD_OUT = 5  # every so many labels
 LEAST = 20  # labels to train on
@@ -105,9 +106,8 @@ class Training:
     def _flags(self) -> list[str]:
         """What `train` must know of the labels; words that were marked are learnt as reasons."""
         session = self._session
-        task = (
-            ["--task", "multi-label"] if session.several else ["--task", "ordinal"] if session.ordered else []
-        )
+        named = MULTI_LABEL if session.several else ORDINAL if session.ordered else None
+        task = ["--task", named.name] if named else []
         marked = any(session.marks(row) for row in range(len(session.texts)))
         return [*task, *(["--reasons", "marks"] if marked else [])]
 

@@ -12,12 +12,12 @@ import torch
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.torch.network import Network
-from ..reading.answers import answers_of
-from ..reading.questions import Between, Probability, Question
 from ..reading.row_names import row_words
 from ..runtime.decided import LinearHead, most_weighted, word_losses, word_weights
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
+from ..text.questions import Question
+from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
 from .loss import TASK_LOSSES
@@ -79,8 +79,8 @@ def measure_trust(
     rng, variants, predicted, task = np.random.default_rng(0), [], [], dataset.task
     for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
-        predicted.append(answers_of(task).explained(P[0], thresholds)[0])
-        asked = Between(predicted[-1]) if task == "multi-label" else Probability(predicted[-1])
+        predicted.append(find_task(task).explained(P[0], thresholds)[0])
+        asked = find_task(task).question(predicted[-1], dataset.labels, asked=True)
         decided = _decided(network, sides, scores, asked, recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])

@@ -62,7 +62,7 @@ def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def is_median(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the median of the classes is the true one, as `reading.answers.decide` gives it."""
+    """Whether the median of the classes is the true one, as `text/tasks.py` decides."""
     return (logits.softmax(dim=1).cumsum(dim=1)[:, :-1] < 0.5).sum(dim=1) == labels
 
 

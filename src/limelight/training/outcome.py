@@ -12,10 +12,11 @@ from ..errors import warn
 from ..network.outputs import activate
 from ..runtime.confidence import MIN_DEV_ROWS, confidence_facts, fit_temperature
 from ..runtime.folder import Parts, plain_labels, save_folder
-from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..storage.json_file import to_json_values
 from ..text.dataset import Dataset
 from ..text.labels import Label
+from ..text.metrics import AnyMetrics, LabelMetrics, Metrics
+from ..text.tasks import find_task
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -31,7 +32,7 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
         if name in dataset.splits:
             truth = np.asarray(dataset.splits[name].labels)
             outputs = activate(dataset.task, fitted.logits(name))
-            results[name] = measure(dataset.task, outputs, truth, fitted.thresholds)
+            results[name] = find_task(dataset.task).measure(outputs, truth, fitted.thresholds)
     return results
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
 from ..network.parts import shapes
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
@@ -141,7 +141,7 @@ class FirstHead(NamedTuple):
 
 @torch.no_grad()
 def fit_first_head(
-    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification",
+    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
     """Fit the network's last layer to a split; what it reads stays as it is.
@@ -166,7 +166,8 @@ def fit_first_head(
     else:
         is_real = rows < (len(split) if real is None else real)
         if 2 * len(bias) <= is_real.sum() <= FEW:
-            fold = torch.from_numpy(_folds(find_task(task).strata(labels[is_real]), seed)).to(last.device)
+            strata = find_task(task).column.strata(labels[is_real])
+            fold = torch.from_numpy(_folds(strata, seed)).to(last.device)
             found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
     if v is not features:

@@ -16,14 +16,12 @@ import numpy as np
 from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, check_at_least, warn
 from ..network.modules import TO_TRAIN, check_fits_recipe, recipe_with, split_module
-from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
-from ..runtime.metrics import AnyMetrics
 from ..runtime.model_aspects import (
     aspect_facts,
     check_takes_aspects,
@@ -40,6 +38,7 @@ from ..tables.formats import shorten
 from ..tables.rows import Row, is_missing
 from ..tables.table import open_table
 from ..text.dataset import Dataset
+from ..text.metrics import AnyMetrics
 from ..text.sources import TableSource, table_paths
 from ..text.tasks import find_task
 from . import need_torch
@@ -402,12 +401,12 @@ class TrainJob(Job):
 
     def _warn_of_forgetting(self, start: Start | None, dataset: Dataset) -> None:
         """Warn if new classes would displace old ones, of which there are few rows or none."""
-        if self.rehearse and not answers_of(dataset.task).is_class:
+        if self.rehearse and not find_task(dataset.task).is_class:
             wrong = f"--rehearse keeps texts of each class, but the task is {dataset.task!r}"
             raise LimelightError(wrong, code="task-option")
         if start is None or not start.labels or (self.folder / REHEARSAL).is_file():
             return
-        if dataset.task != "classification" or not set(start.labels) < set(dataset.labels):
+        if dataset.task != DEFAULT_TASK or not set(start.labels) < set(dataset.labels):
             return
         known = [k for k, label in enumerate(dataset.labels) if label in set(start.labels)]
         labels = np.asarray(dataset.splits["train"].labels)
@@ -425,7 +424,7 @@ class TrainJob(Job):
         if start is None or not start.labels:
             needed = "--old-dev needs --start MODEL, the trained model that it was held out from"
             raise LimelightError(needed, code="start-needed")
-        if find_task(start.recipe.text.task).name != "classification":
+        if find_task(start.recipe.text.task).name != DEFAULT_TASK:
             wrong = f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}"
             raise LimelightError(wrong, code="task-option")
 
@@ -446,7 +445,7 @@ class TrainJob(Job):
     def _old_accuracy(self, model: Model, old: Old) -> float:
         """The accuracy on the old development set."""
         rows, source = old
-        truth = find_task(model.task)(row.label for row in rows).index(model.labels, source.name_row)
+        truth = find_task(model.task).column(row.label for row in rows).index(model.labels, source.name_row)
         texts2 = [row.text2 or "" for row in rows] if model.pair else None
         P = model.predict_proba([row.text for row in rows], texts2)
         return float((P.argmax(axis=1) == truth).mean())
