@@ -11,6 +11,7 @@ import torch
 
 import reference
 from limelight.config.recipe import ModelRecipe
+from limelight.network.parts import rows_of
 from limelight.text.dataset import Dataset
 from limelight.training.context import Processes
 from limelight.training.feed import HostFeed
@@ -35,7 +36,7 @@ def loss_of(
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
     batch = feed.batch(torch.tensor(rows), width)
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-    rows = recipe.model.attention_rows
+    rows = rows_of(recipe.model).attention
     return loss(output, batch, recipe.training, rows, len(data.tokenizer))
 
 

@@ -175,34 +175,24 @@ class ModelRecipe:
         return self.encoder in MODULES
 
     @property
+    def reads_words(self) -> bool:
+        """Whether the encoder reads the words themselves, and not their vectors."""
+        return self.encoder == "word-module"
+
+    @property
+    def is_reader(self) -> bool:
+        """Whether the head gives a vector."""
+        return READER.holds(self)
+
+    @property
     def table_size(self) -> int:
         """Columns of the table of word vectors: none, if the encoder reads the words themselves."""
-        return 0 if self.encoder == "word-module" else self.word_size
+        return 0 if self.reads_words else self.word_size
 
     @property
     def spells_words(self) -> bool:
         """Whether words outside the vocabulary are read by their spelling, as a reader does."""
-        return self.head == "vector" and self.buckets > 0
-
-    @property
-    def attention_rows(self) -> int:
-        """Rows of M made by self-attention [r], which the penalty applies to."""
-        return self.rows if self.pooling == "self-attention" else 0
-
-    @property
-    def has_max_row(self) -> bool:
-        """Whether the last row of M is the max-pooled one."""
-        return self.pooling == "self-attention" and self.max_row
-
-    @property
-    def matrix_rows(self) -> int:
-        """Rows of M; only self-attention has several."""
-        return self.attention_rows + self.max_rows
-
-    @property
-    def max_rows(self) -> int:
-        """Its last rows, one at most, that hold maxima over the words instead of attention."""
-        return int(self.has_max_row or self.pooling == "max")
+        return self.is_reader and self.buckets > 0
 
 
 @dataclass(frozen=True)

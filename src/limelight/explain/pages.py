@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
+from ..network.parts import rows_of
 from ..reading import captions
 from ..reading.html import card
 from ..reading.picture import make_picture
@@ -55,7 +56,7 @@ def trust_page(
         "trust.html.jinja", title=f"How far to trust {name} on {data}", trust=trust,
         agreement=agreement, other=other, names=model.row_names or ("",) * len(trust.rows),
         labelled=any(row.accuracy_drop is not None for row in trust.rows),
-        has_max_row=model.recipe.model.has_max_row,
+        has_max_row=rows_of(model.recipe.model).has_max_row,
         plot=plots.curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..errors import LimelightError, bad_value
+from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL, trust_sentence
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
@@ -258,7 +259,7 @@ class ModelReport:
     @property
     def has_max_row(self) -> bool:
         """Whether the last row is the max-pooled one."""
-        return self.model.recipe.model.has_max_row
+        return rows_of(self.model.recipe.model).has_max_row
 
     @cached_property
     def predicted(self) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
-from ..network.parts import state_size
+from ..network.parts import rows_of, state_size
 from ..reading.aspect_rating import RatedWords, Rating
 from ..reading.aspect_sum import own_words
 from ..reading.aspects import Aspects
@@ -51,7 +51,7 @@ def _rated(rating: Rating, H: np.ndarray) -> RatedWords:
 
 def _read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
     """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
-    rows = text.A[: recipe.attention_rows] if recipe.attention_rows else text.A
+    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
     return np.asarray(text.H * rows.mean(axis=0)[:, None])
 
 

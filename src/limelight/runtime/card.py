@@ -31,18 +31,14 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..config.recipe import MODULES, Recipe
-from ..network.parts import POOLINGS
+from ..config.recipe import Recipe
+from ..network.parts import POOLINGS, encoder_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .confidence import overview, reaching, saved_curve
 from .results import forgetting_sentence, with_baselines
 
-_ENCODERS = {
-    "bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone",
-    **dict.fromkeys(MODULES, "an encoder of its author's own"),
-}  # fmt: skip
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
 _UNKNOWN = "All words outside its vocabulary look the same to the model. "
@@ -93,7 +89,7 @@ def model_card(
     card: str = _templates().get_template("model.md.jinja").render(
         metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,
         does=task.does.format(what=what),
-        how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
+        how=f"{encoder_of(model).title} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
         has_module=model.has_module,
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',

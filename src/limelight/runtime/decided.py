@@ -5,10 +5,9 @@ of a class is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
-where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs
-is linear too once it is known which of its units are on for this text; b is then what the biases of all
-layers add. text/questions.py has the step from the logits of all classes to the answer, a probability or a
-number: it gives the mix of classes whose sum over words is the answer.
+where the inner sum is what the word adds to the class. The bias b belongs to no word. Other heads are linear
+for a text, too (network/linear_parts.py). text/questions.py has the step from the logits to the
+answer, a probability or a number: it gives the mix of classes whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
 answer loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
@@ -17,14 +16,14 @@ and the classifier is asked again. Without its only word, M is zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
+from ..network.parts import HEADS
 from .word_parts import matrix_without
 
-Weights = Mapping[str, np.ndarray]
 Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 AT_ONCE = 256  # words left out: for each there is an M in memory
@@ -38,7 +37,7 @@ def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
     """
     if pair:
         return "left out of attention"
-    return "sum" if recipe.head == "linear" else "linear part"
+    return "sum" if HEADS[recipe.head].is_linear else "linear part"
 
 
 def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
@@ -111,69 +110,3 @@ def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]
     """
     others = 1 - np.eye(len(M[0]), dtype=M[0].dtype)[:, :, None]  # (r, r, 1)
     return np.asarray(logits - classify(*(others * m for m in M)))
-
-
-class LinearHead:
-    """The head as a linear function of M (batch, r, 2u) of single texts: with the hidden units that are on.
-
-    Of a linear head, M does not matter.
-    """
-
-    def __init__(self, weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> None:
-        self._weights, self._recipe, self._shape = weights, recipe, M.shape
-        self._on: dict[str, np.ndarray] = {}  # layer -> (batch, ...) bool
-        self.biases = self._switch(M)  # (batch, classes): the logits that no word gives
-
-    def _switch(self, M: np.ndarray) -> np.ndarray:
-        """Note which units are on, and return what reaches the logits from the biases alone."""
-        weights, recipe, on = self._weights, self._recipe, self._on
-        if recipe.head == "linear":
-            return np.repeat(weights["head.b_o"][None], len(M), axis=0)
-        if recipe.head == "full":
-            on["1"] = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
-            return np.asarray((on["1"] * weights["head.b_1"]) @ weights["head.W_2"].T + weights["head.b_2"])
-        sides = {}  # name -> units before the ReLU (batch, groups, units)
-        if recipe.row_units:
-            sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
-        if recipe.column_units:
-            sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
-        on |= {name: before > 0 for name, before in sides.items()}
-        units, alone = (
-            np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
-            for parts in (
-                [np.maximum(before, 0) for before in sides.values()],
-                [on[name] * weights[f"head.b_{name}_0"] for name in sides],
-            )
-        )
-        if recipe.mix_units:
-            on["m"] = units @ weights["head.W_m"].T + weights["head.b_m"] > 0
-            alone = on["m"] * (alone @ weights["head.W_m"].T + weights["head.b_m"])
-        return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
-
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """W (k, r, 2u): <W, M> is <direction, logits - biases>; directions (k, classes) of `texts` (k,)."""
-        weights, recipe = self._weights, self._recipe
-        shape = (len(direction), *self._shape[1:])
-        if recipe.head == "linear":
-            return np.asarray((direction @ weights["head.W_o"]).reshape(shape))
-        if recipe.head == "full":
-            back = direction @ weights["head.W_2"] * self._on["1"][texts]
-            return np.asarray((back @ weights["head.W_1"]).reshape(shape))
-        W = direction @ weights["head.W_o"]  # (k, units of both sides, or of the mix)
-        if recipe.mix_units:
-            W = W * self._on["m"][texts] @ weights["head.W_m"]
-        total, start = np.zeros(shape, W.dtype), 0
-        for name in ("v", "h"):
-            if name in self._on:
-                on = self._on[name][texts]
-                end = start + on[0].size
-                back = W[:, start:end].reshape(on.shape) * on
-                part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
-                total += part if name == "v" else part.transpose(0, 2, 1)
-                start = end
-        return total
-
-
-def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """X (batch, groups, in) times W (groups, in, out), each group with weights of its own."""
-    return np.asarray((X.transpose(1, 0, 2) @ W).transpose(1, 0, 2))

@@ -77,7 +77,7 @@ class Parts:
     module: Any = None  # the encoder, where it is the user's own: a torch.nn.Module
 
     def __post_init__(self) -> None:
-        if self.recipe.model.encoder == "word-module" and not isinstance(self.tokenizer, OpenTokenizer):
+        if self.recipe.model.reads_words and not isinstance(self.tokenizer, OpenTokenizer):
             object.__setattr__(self, "tokenizer", OpenTokenizer(self.tokenizer))
         forbidden = forbidden_words(self.facts.get("forbidden"))
         if forbidden != self.tokenizer.forbidden:
@@ -86,7 +86,7 @@ class Parts:
     @property
     def is_reader(self) -> bool:
         """Whether its head gives a vector."""
-        return self.recipe.model.head == "vector"
+        return self.recipe.model.is_reader
 
 
 # ---------------------------------------------------------------- writing
@@ -286,7 +286,7 @@ def _read_folder(saved: SavedFiles, module: Any) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
     check_fits_recipe(module, recipe, "the model", TO_LOAD)
-    if (recipe.model.head == "vector") != (kind == "reader"):
+    if (recipe.model.is_reader) != (kind == "reader"):
         raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
     task, pair = find_task(recipe.text.task).name, kind == "pair"
     labels = () if kind == "reader" else plain_labels(config["labels"], task)

@@ -13,7 +13,7 @@ import numpy as np
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
 from ..network.outputs import activate
-from ..network.parts import check_weights, shapes
+from ..network.parts import check_weights, linear_part, rows_of, shapes
 from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
@@ -24,7 +24,7 @@ from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
-from .decided import LinearHead, attribution_method, row_losses, word_losses, word_weights
+from .decided import attribution_method, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
@@ -414,7 +414,7 @@ class Model(Embedder):
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
         """For each text: what decided the answers that are asked for, by words and by rows."""
-        head, one = LinearHead(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
+        head, one = linear_part(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
         directions = [
             np.stack([*(each.direction(z_0, z) for each in questions), *one[classes]])
             for questions, classes, z_0, z in zip(asked, scored, head.biases, Z, strict=True)
@@ -424,7 +424,7 @@ class Model(Embedder):
         W[:, off] = 0  # what is not there decides nothing
         for k, text in enumerate(sides[0]):
             own, many = W[places == k], len(asked[k])
-            words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
+            words = [word_weights(text.A, text.H, w, rows_of(self.recipe.model).maxima) for w in own]
             rows = (own * M[0][k]).sum(axis=2)
             scores = None
             if scored[k]:
@@ -460,7 +460,7 @@ class Model(Embedder):
         classify = self._runner.logits
         for first, second, M_1, M_2, z, own, some in zip(*sides, *M, Z, asked, scored, strict=True):
             both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
-            losses = word_losses(classify, z, both, texts, self.recipe.model.max_rows, off)
+            losses = word_losses(classify, z, both, texts, rows_of(self.recipe.model).maxima, off)
             rows = row_losses(classify, z, both)
             rows[off] = 0
             yield [
@@ -482,7 +482,7 @@ class Model(Embedder):
         elif about is None and self._asks_mean:
             decided, in_mean, biases = decided[:1], (decided[1], biases[1]), biases[:1]
         return Reading(
-            text.text, text.offsets, text.known, text.A, M, self.labels, P, recipe.has_max_row,
+            text.text, text.offsets, text.known, text.A, M, self.labels, P, rows_of(recipe).has_max_row,
             decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import LimelightError, check_at_least, check_choice
 from ..explain.joint import page_rules
+from ..network.parts import rows_of
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -110,8 +111,8 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
         "about": _about(model, kept),
         "recipe": {
             **asdict(recipe),
-            "rows": recipe.attention_rows,
-            "max_row": recipe.has_max_row,
+            "rows": rows_of(recipe).attention,
+            "max_row": rows_of(recipe).has_max_row,
             "max_length": model.recipe.text.max_length,
         },
         "tokenizer": {

@@ -11,9 +11,10 @@ import torch
 
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
+from ..network.parts import linear_part, rows_of
 from ..network.torch.network import Network
 from ..reading.row_names import row_words
-from ..runtime.decided import LinearHead, most_weighted, word_losses, word_weights
+from ..runtime.decided import most_weighted, word_losses, word_weights
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.questions import Question
@@ -105,12 +106,12 @@ def _decided(
     z = scores.astype(float)
     if network.pair:
         M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
-        losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
+        losses = word_losses(partial(_classify, network), scores, M, texts, rows_of(recipe).maxima)
         return asked.lost(z, np.concatenate(losses))
-    head = LinearHead(weights, recipe, sides[0].M[None])
+    head = linear_part(weights, recipe, sides[0].M[None])
     direction = asked.direction(head.biases[0], z)[None].astype(np.float32)
     (W,) = head.toward(direction, np.zeros(1, int))
-    return word_weights(sides[0].A, sides[0].H, W, recipe.max_rows)
+    return word_weights(sides[0].A, sides[0].H, W, rows_of(recipe).maxima)
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.parts import module_tensors
+from ..network.parts import module_tensors, rows_of
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
@@ -61,7 +61,7 @@ class LabelObjective(Objective):
         if batch is None:
             return
         output = stepper.read(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        rows, vocabulary = self.recipe.model.attention_rows, len(stepper.network.words.weight)
+        rows, vocabulary = rows_of(self.recipe.model).attention, len(stepper.network.words.weight)
         parts = loss(
             output, batch, self.recipe.training, rows, vocabulary, self.task, stepper.side, self.own_loss
         )

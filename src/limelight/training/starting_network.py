@@ -23,7 +23,8 @@ from torch import Tensor, nn
 
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
-from ..network.parts import shapes
+from ..network.parts import HEADS, shapes
+from ..network.torch.encoder import BiLSTM
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
@@ -55,7 +56,7 @@ def build_network(
 
     A `module`, the user's encoder, is copied: it stays as it is.
     """
-    if recipe.model.head == "vector":
+    if recipe.model.is_reader:
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
@@ -67,11 +68,11 @@ def build_network(
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
     network.words.weight.requires_grad_(recipe.training.fine_tune_words and recipe.model.table_size > 0)
-    if recipe.model.encoder == "bilstm":
+    if isinstance(network.encoder, BiLSTM):
         network.encoder.clip = recipe.training.clip_gates
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
-    elif own is not None and recipe.model.head == "linear":
+    elif own is not None and HEADS[recipe.model.head].is_linear:
         network.head = ScaledLinearHead(network.head)
     return network
 
@@ -112,7 +113,7 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
             weight[new] = found[old]
         elif found.shape == weight.shape and (both or not name.startswith(("head.", "gate."))):
             weight.copy_(found)
-    if recipe.model.head == "linear":
+    if HEADS[recipe.model.head].is_linear:
         if "vector.W_rows" in given and not dataset.pair:
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)

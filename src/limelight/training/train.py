@@ -15,6 +15,7 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.modules import TO_TRAIN, check_fits_recipe
 from ..network.outputs import activate, choose_thresholds
+from ..network.parts import HEADS
 from ..network.torch.heads import LAST_LAYER
 from ..network.torch.network import Network
 from ..runtime.start import Start, start_of
@@ -93,7 +94,7 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
         from_reader = start is not None and not start.labels
         numbers = TASK_LOSSES[recipe.text.task].predicts_numbers
         recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
-    if recipe.model.head == "linear" and recipe.model.pair != "vectors":
+    if HEADS[recipe.model.head].is_linear and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     return recipe
 

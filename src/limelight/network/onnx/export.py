@@ -65,7 +65,7 @@ def export_onnx(
         )
         features = pair_features(net, recipe, first, second)
     output = classify(net, recipe, features)
-    if recipe.head == "vector":
+    if recipe.is_reader:
         g.output("vector", output, "float32", "batch", recipe.vector_size)
     else:
         name, rows = find_task(task).output, "pairs" if pair else "batch"
@@ -145,7 +145,7 @@ def head_graph(
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
     logits = classify(net, recipe, features)
-    if recipe.head == "vector":
+    if recipe.is_reader:
         g.output("vector", logits, "float32", "batch", recipe.vector_size)
         return g
     g.output("logits", logits, "float32", "batch", classes)

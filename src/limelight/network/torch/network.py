@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config.recipe import ModelRecipe
-from ..parts import head_inputs, matrix_shape, word_size
+from ..parts import head_inputs, matrix_shape, rows_of, word_size
 from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
 from .dropout import Dropout
@@ -69,10 +69,10 @@ class Network(nn.Module):
             else ModuleEncoder(module, recipe.hidden, words)
         )
         self.pooling = POOLINGS[recipe.pooling](recipe, self.encoder.size)
-        self.max_pooling = MaxPooling() if recipe.has_max_row else None
+        self.max_pooling = MaxPooling() if rows_of(recipe).has_max_row else None
         rows, size = matrix_shape(recipe)
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        maps = recipe.head == "vector" or (pair and recipe.pair == "vectors")
+        maps = recipe.is_reader or (pair and recipe.pair == "vectors")
         self.vector: Any = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size) if maps else None
         self.head: Any = build_head(recipe, *head_inputs(recipe, pair), classes)
         self.dropout_words = Dropout(recipe.dropout_words)
@@ -116,7 +116,7 @@ class Network(nn.Module):
 
     def states(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> H (batch, n, 2u)."""
-        if self.recipe.encoder == "word-module":
+        if self.recipe.reads_words:
             read: Tensor = self.encoder.of_ids(ids, lengths)
             return read
         H: Tensor = self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
