@@ -15,7 +15,8 @@ from limelight.network.torch import attention, encoder, heads
 
 SOURCE = Path(parts.__file__).parents[1]
 REGISTRIES = {  # where names are at home, today's and those of older versions
-    "config", "network/parts.py", "network/modules.py", "network/onnx/layers.py", "network/torch/attention.py",
+    "config", "network/parts.py", "network/modules.py", "network/onnx/layers.py",
+    "network/torch/attention.py",
     "network/torch/encoder.py", "network/torch/heads.py", "runtime/old_reader.py", "text/tasks.py",
     "training/loss.py",
 }  # fmt: skip

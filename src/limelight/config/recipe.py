@@ -32,7 +32,8 @@ PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
 # An encoder of the user's own, which reads word vectors, or the words themselves; `hidden` is the size of H.
-MODULES = ("module", "word-module")
+MODULES = ("module", "word-module")  # encoders of the user's own
+POOLING_MODULE = "module"
 TASKS = ("classification", "multi-label", "ordinal", "regression")
 DEFAULT_TASK = TASKS[0]
 
@@ -101,7 +102,7 @@ class ModelRecipe:
     pooling: str = option(
         "self-attention",
         "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
-        choices=("self-attention", "max"),
+        choices=("self-attention", "max"), further=(POOLING_MODULE,),
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     buckets: int = option(
@@ -170,9 +171,19 @@ class ModelRecipe:
     )
 
     @property
-    def has_module(self) -> bool:
+    def has_encoder_module(self) -> bool:
         """Whether the encoder is a module of the user's own."""
         return self.encoder in MODULES
+
+    @property
+    def has_pooling_module(self) -> bool:
+        """Whether the pooling is a module of the user's own."""
+        return self.pooling == POOLING_MODULE
+
+    @property
+    def has_module(self) -> bool:
+        """Whether one of both is."""
+        return self.has_encoder_module or self.has_pooling_module
 
     @property
     def reads_words(self) -> bool:

@@ -16,7 +16,7 @@ from ..config.effects import unused_options
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
-from ..network.modules import VECTOR_OPTIONS, is_module, recipe_with, split_module
+from ..network.modules import VECTOR_OPTIONS, Modules, recipe_with, split_modules
 from ..runtime.model import Model
 from ..text import coerce
 from ..text.coerce import Targets, as_list, as_texts, check_same_length, is_label
@@ -82,20 +82,20 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             given["task"] = REGRESSION.name
         try:
             recipe = preset_of(self.preset).override(**given)
-            return recipe if self._module is None else recipe_with(recipe, self._module, given)
+            return recipe_with(recipe, self._modules, given) if self._modules else recipe
         except LimelightError as error:
             message = re.sub("^seed is", "random_state is", str(error))
             raise LimelightError(message, code=error.code) from None
 
     def _given(self) -> dict[str, Any]:
-        """The recipe's options that were passed, but for an encoder of the user's own."""
+        """The recipe's options that were passed, but for modules of the user's own."""
         given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
-        return split_module({name: value for name, value in given.items() if value is not None})[0]
+        return split_modules({name: value for name, value in given.items() if value is not None})[0]
 
     @property
-    def _module(self) -> Any:
-        """The encoder, if it is the user's own."""
-        return self.encoder if is_module(self.encoder) else None
+    def _modules(self) -> Modules:
+        """The parts that are the user's own."""
+        return split_modules(vars(self))[1]
 
     @property
     def _model(self) -> Model:
@@ -178,9 +178,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._model.save(folder, overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path, *, encoder: Any = None) -> Self:
-        """Open a saved folder as a fitted estimator; with the encoder, if it was one of your own."""
-        model = Model.load(folder, encoder=encoder)
+    def load(cls, folder: str | Path, *, encoder: Any = None, pooling: Any = None) -> Self:
+        """Open a saved folder as a fitted estimator, with the encoder and the pooling that were your own."""
+        model = Model.load(folder, encoder=encoder, pooling=pooling)
         numbers = find_task(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
@@ -193,6 +193,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if encoder is not None:
             values["encoder"], more = encoder, () if model.recipe.model.table_size else VECTOR_OPTIONS
             unused |= dict.fromkeys(("hidden", "layers", "start", *more), "")
+        if pooling is not None:
+            values["pooling"] = pooling
+            unused |= dict.fromkeys(("rows", "attention_hidden", "max_row", "start"), "")
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_ = model, model.recipe
         self.aspects = model.aspects.to_dict() or None

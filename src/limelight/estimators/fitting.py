@@ -14,7 +14,7 @@ from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.find_aspects import settle_aspects
-from ..runtime.model_aspects import facts_of_training
+from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
@@ -108,12 +108,14 @@ class Estimator(Fitted):
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
+        if self.aspects:
+            check_takes_aspects(dataset.task, dataset.pair, self._modules.pooling is not None)
         aspects = settle_aspects(self.aspects, dataset)
         labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
         dataset = dataclasses.replace(dataset, labels=labels)
         used = recipe.override(epochs=1, schedule="constant") if once else recipe
         how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
-        fitted = fit(dataset, used, start=start, encoder=self._module, loss=self.loss, **how)
+        fitted = fit(dataset, used, start=start, **self._modules._asdict(), loss=self.loss, **how)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)

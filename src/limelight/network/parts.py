@@ -20,6 +20,7 @@ import numpy as np
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 from .linear_parts import Full, Linear, LinearPart, Pruned, Weights
+from .modules import OURS, Modules
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
@@ -80,12 +81,12 @@ MODULE = Encoder("an encoder of its author's own", lambda recipe: recipe.hidden,
 
 def encoder_of(recipe: ModelRecipe) -> Encoder:
     """The entry of a recipe's encoder."""
-    return MODULE if recipe.has_module else ENCODERS[recipe.encoder]
+    return MODULE if recipe.has_encoder_module else ENCODERS[recipe.encoder]
 
 
-def module_shapes(module: Any) -> Shapes:
+def module_shapes(part: str, module: Any) -> Shapes:
     """The weights of a module of the user's own: its floating-point tensors, in the order of `state_dict`."""
-    return {f"encoder.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
+    return {f"{part}.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
 
 
 def module_tensors(module: Any) -> dict[str, Any]:
@@ -121,6 +122,7 @@ class Rows(NamedTuple):
     attention: int = 0  # with an A that is learnt, whose rows the penalty keeps apart
     means: int = 0  # with another A
     maxima: int = 0  # of each unit over the words; one at most
+    own: int = 0  # by a module of the user's own, which is asked again without the word
 
     @property
     def has_max_row(self) -> bool:
@@ -144,15 +146,23 @@ POOLINGS = {
     ),
     "max": Pooling(lambda recipe: "max pooling", lambda recipe: Rows(maxima=1)),
 }
+POOLING_OF_ONES_OWN = Pooling(
+    lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows)
+)
+
+
+def pooling_of(recipe: ModelRecipe) -> Pooling:
+    """The entry of a recipe's pooling."""
+    return POOLING_OF_ONES_OWN if recipe.has_pooling_module else POOLINGS[recipe.pooling]
 
 
 def rows_of(recipe: ModelRecipe) -> Rows:
     """The rows of M.
 
     >>> rows_of(ModelRecipe(rows=30, max_row=True))
-    Rows(attention=30, means=0, maxima=1)
+    Rows(attention=30, means=0, maxima=1, own=0)
     """
-    return POOLINGS[recipe.pooling].rows(recipe)
+    return pooling_of(recipe).rows(recipe)
 
 
 def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
@@ -237,8 +247,8 @@ def linear_part(weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> LinearP
 # ---------------------------------------------------------------- the whole
 
 
-def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`; a `module` is the user's encoder.
+def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modules: Modules = OURS) -> Shapes:
+    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own.
 
     >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
@@ -247,8 +257,9 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modul
     return {
         **_words(recipe, vocabulary),
         **encoder_of(recipe).weights(recipe, word_size(recipe)),
-        **({} if module is None else module_shapes(module)),
-        **POOLINGS[recipe.pooling].weights(recipe, state_size(recipe)),
+        **(module_shapes("encoder", modules.encoder) if modules.encoder is not None else {}),
+        **pooling_of(recipe).weights(recipe, state_size(recipe)),
+        **(module_shapes("pooling", modules.pooling) if modules.pooling is not None else {}),
         **(_relation(recipe) if pair else {}),
         **HEADS[recipe.head].weights(recipe, *head_inputs(recipe, pair), classes),
     }

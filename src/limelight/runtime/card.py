@@ -32,7 +32,7 @@ import numpy as np
 
 from .. import __version__
 from ..config.recipe import Recipe
-from ..network.parts import POOLINGS, encoder_of
+from ..network.parts import encoder_of, pooling_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from ..text.tasks import find_task
@@ -78,7 +78,7 @@ def model_card(
     """
     task, model = find_task(recipe.text.task), recipe.model
     what = "pairs of sentences" if pair else "texts"
-    pooling = POOLINGS[model.pooling].title(model)
+    pooling = pooling_of(model).title(model)
     labels = [] if task.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     limits = _UNKNOWN + _LIMITS if model.table_size else _LIMITS
@@ -91,7 +91,7 @@ def model_card(
         does=task.does.format(what=what),
         how=f"{encoder_of(model).title} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
-        has_module=model.has_module,
+        modules=["encoder"] * model.has_encoder_module + ["pooling"] * model.has_pooling_module,
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
         shown="reading.label, reading.confidence" if task.is_class else "reading.answer",
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],

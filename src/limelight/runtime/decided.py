@@ -11,7 +11,8 @@ answer, a probability or a number: it gives the mix of classes whose sum over wo
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
 answer loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
-and the classifier is asked again. Without its only word, M is zero.
+and the classifier is asked again. Without its only word, M is zero. So it is where a pooling of the user's
+own makes M: it is asked for M of the other states.
 """
 
 from __future__ import annotations
@@ -21,12 +22,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..network.parts import HEADS
-from .word_parts import matrix_without
+from ..network.parts import HEADS, rows_of
+from .word_parts import Without, matrix_without
 
 Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 AT_ONCE = 256  # words left out: for each there is an M in memory
+
+
+def is_sum(recipe: ModelRecipe, pair: bool) -> bool:
+    """Whether logits are sums over words: not of a pair, nor where a module of one's own makes M."""
+    return not pair and not rows_of(recipe).own
 
 
 def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
@@ -35,7 +41,7 @@ def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
     >>> [attribution_method(ModelRecipe(head="linear"), pair) for pair in (False, True)]
     ['sum', 'left out of attention']
     """
-    if pair:
+    if not is_sum(recipe, pair):
         return "left out of attention"
     return "sum" if HEADS[recipe.head].is_linear else "linear part"
 
@@ -76,12 +82,12 @@ def word_losses(
     logits: np.ndarray,
     M: Sequence[np.ndarray],
     texts: Sequence[tuple[np.ndarray, np.ndarray]],
-    max_rows: int = 0,
+    without_words: Without = matrix_without,
     off: Sequence[int] = (),
 ) -> list[np.ndarray]:
-    """(n, classes) and (m, classes): what each of a pair's logits (classes,) loses without each word.
+    """(n, classes) of each text, one or a pair: what each of the logits (classes,) loses without each word.
 
-    `M` has both matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
+    `M` has the matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
 
     >>> texts = [(np.array([[0.5, 0.5]]), np.array([[1.0], [3.0]])), (np.array([[1.0]]), np.array([[5.0]]))]
     >>> M, product = [A @ H for A, H in texts], lambda M, M2: (M * M2)[:, 0]
@@ -92,7 +98,7 @@ def word_losses(
     for side, (A, H) in enumerate(texts):
         parts = []
         for start in range(0, len(H), AT_ONCE):
-            without = matrix_without(H, A, max_rows, slice(start, start + AT_ONCE))
+            without = without_words(H, A, words=slice(start, start + AT_ONCE))
             without[:, list(off)] = 0
             both = [np.repeat(m[None], len(without), axis=0) for m in M]
             both[side] = without
@@ -102,7 +108,7 @@ def word_losses(
 
 
 def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]) -> np.ndarray:
-    """(r, classes): what each of a pair's logits (classes,) loses if a row of both matrices is zero.
+    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero.
 
     >>> M, product = [np.array([[2.0], [3.0]])] * 2, lambda M, M2: (M * M2).sum(axis=1)
     >>> row_losses(product, np.array([13.0]), M).ravel().tolist()

@@ -29,7 +29,7 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
-from ..network.modules import TO_LOAD, check_fits_recipe
+from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import (
@@ -74,7 +74,7 @@ class Parts:
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
     version: str = __version__  # of Limelight, that wrote the folder
     sha256: str = ""  # of the folder's config.json, which has the checksums of the other files
-    module: Any = None  # the encoder, where it is the user's own: a torch.nn.Module
+    modules: Modules = OURS  # the user's own, torch.nn.Modules
 
     def __post_init__(self) -> None:
         if self.recipe.model.reads_words and not isinstance(self.tokenizer, OpenTokenizer):
@@ -128,10 +128,10 @@ def _weight_files(parts: Parts, classes: int, kind: str) -> dict[str, bytes]:
     A module of the user's own is PyTorch's to run: there are no graphs of it.
     """
     recipe = parts.recipe
-    expected = shapes(recipe.model, len(parts.tokenizer), classes, kind == "pair", parts.module)
+    expected = shapes(recipe.model, len(parts.tokenizer), classes, kind == "pair", parts.modules)
     given = {name: np.asarray(array) for name, array in parts.weights.items()}
     check_weights(given, expected)
-    if parts.module is not None:
+    if parts.modules:
         return {"model.safetensors": b"".join(safetensors_pieces(pack_words(given)))}
     stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
     tensors = b"".join(safetensors_pieces(stored))
@@ -241,10 +241,10 @@ def is_reader_folder(name: str | Path) -> bool:
     return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
-def open_folder(path: str | Path = "reader", sha256: str | None = None, module: Any = None) -> Parts:
+def open_folder(path: str | Path = "reader", sha256: str | None = None, modules: Modules = OURS) -> Parts:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
 
-    `module` is the encoder of a model that was trained with one of the user's own.
+    `modules` are the parts of a model that are the user's own.
 
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
@@ -253,7 +253,7 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None, module: 
             recipe, tokenizer, weights, facts = read_old_reader(saved)
             about = facts, None, saved.version, saved.sha256
             return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, module)
+        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, modules)
 
 
 def _read_fast(saved: SavedFiles) -> Parts:
@@ -282,10 +282,10 @@ def save_fast(path: str | Path, parts: Parts) -> None:
         (folder / "README.md").write_text(card)
 
 
-def _read_folder(saved: SavedFiles, module: Any) -> Parts:
+def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
-    check_fits_recipe(module, recipe, "the model", TO_LOAD)
+    check_fits_recipe(modules, recipe, "the model", TO_LOAD)
     if (recipe.model.is_reader) != (kind == "reader"):
         raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
     task, pair = find_task(recipe.text.task).name, kind == "pair"
@@ -294,12 +294,12 @@ def _read_folder(saved: SavedFiles, module: Any) -> Parts:
     for name in config["files"]:
         saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair, module)
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
     largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
     weights = read_weights(saved.read("model.safetensors", largest), expected)
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
-    return Parts(recipe, tokenizer, weights, labels, pair, *about, module)
+    return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
+from ..network.modules import Modules
 from ..network.outputs import activate
 from ..network.parts import check_weights, linear_part, rows_of, shapes
 from ..reading.aspects import Aspects
@@ -24,7 +25,7 @@ from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
-from .decided import attribution_method, row_losses, word_losses, word_weights
+from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
@@ -60,7 +61,7 @@ class Model(Embedder):
         self.trust = trust_sentence(self.facts.get("trust"))
         self.aspects = saved_aspects(self.facts.get("aspects"))
         if self.aspects:
-            check_takes_aspects(self.task, self.pair)
+            check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
             check_ratings(self.aspects, self.recipe.model)
 
     def __repr__(self) -> str:
@@ -82,6 +83,7 @@ class Model(Embedder):
         *,
         sha256: str | None = None,
         encoder: Any = None,
+        pooling: Any = None,
         **options: Unpack[DeviceOptions],
     ) -> Model:
         """Open a saved folder, checking everything in it first; the options are those of `limelight.load`.
@@ -90,7 +92,7 @@ class Model(Embedder):
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
-        parts = open_folder(folder, sha256, encoder)
+        parts = open_folder(folder, sha256, Modules(encoder, pooling))
         if parts.is_reader:
             raise LimelightError(
                 f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed",
@@ -126,7 +128,7 @@ class Model(Embedder):
         >>> model.aspects  # doctest: +SKIP
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
-        check_takes_aspects(self.task, self.pair)
+        check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
         return self._with(Aspects.of(aspects).without_other_ratings(self.aspects))
 
     def _with(self, found: Aspects) -> Model:
@@ -392,7 +394,7 @@ class Model(Embedder):
         P, answers = activate(self.task, Z), find_task(self.task)
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
-        decide = self._decided_pairs if self.pair else self._decided
+        decide = self._decided if is_sum(self.recipe.model, self.pair) else self._decided_left_out
         asked = [self._asked(classes, about) for classes in shown]
         found = decide(sides, M, Z.astype(float), asked, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
@@ -452,20 +454,21 @@ class Model(Embedder):
         task = find_task(self.task)
         return bool(self.aspects) and task.is_class and not task.is_ordered and are_numbers(self.labels)
 
-    def _decided_pairs(
+    def _decided_left_out(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
-        """The same for each pair, one for each text; a row counts half in each, where it is in both."""
-        classify = self._runner.logits
-        for first, second, M_1, M_2, z, own, some in zip(*sides, *M, Z, asked, scored, strict=True):
-            both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
-            losses = word_losses(classify, z, both, texts, rows_of(self.recipe.model).maxima, off)
-            rows = row_losses(classify, z, both)
+        """The same by what is lost without a word; a row of a pair, in both texts, counts half in each."""
+        classify, without = self._runner.logits, self._runner.without_words
+        for texts, all_M, z, own, some in zip(
+            zip(*sides, strict=True), zip(*M, strict=True), Z, asked, scored, strict=True
+        ):
+            read = [(text.A, text.H) for text in texts]
+            losses, rows = word_losses(classify, z, all_M, read, without, off), row_losses(classify, z, all_M)
             rows[off] = 0
             yield [
                 (
-                    [each.lost(z, lost) for each in own], own[0].lost(z, rows) / 2, [],
+                    [each.lost(z, lost) for each in own], own[0].lost(z, rows) / len(texts), [],
                     Scores(tuple(some), lost[:, some], rows[:, some], z, None) if some else None,
                 )
                 for lost in losses

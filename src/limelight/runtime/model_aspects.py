@@ -27,8 +27,11 @@ def takes_aspects(task: str, pair: bool) -> bool:
     return not pair and not find_task(task).has_several
 
 
-def check_takes_aspects(task: str, pair: bool) -> None:
+def check_takes_aspects(task: str, pair: bool, own_pooling: bool = False) -> None:
     """Raise unless such a model can have aspects."""
+    if own_pooling:
+        wrong = "aspects are sums over words; with a pooling of your own there are none"
+        raise LimelightError(wrong, code="model-task")
     if pair:
         raise LimelightError("aspects are for single texts; this model reads pairs", code="pair-or-text")
     if not takes_aspects(task, pair):

@@ -10,7 +10,7 @@ from ..config.recipe import ModelRecipe
 from ..network.onnx.export import linear_graph
 from ..network.parts import rows_of
 from .session import Session
-from .word_parts import matrix_without
+from .word_parts import Without
 
 
 class VectorParts:
@@ -20,8 +20,10 @@ class VectorParts:
     Products are ONNX Runtime's: numpy's threads spin, and slow each other down where there are few cores.
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int) -> None:
-        self.max_rows = rows_of(recipe).maxima
+    def __init__(
+        self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int, without: Without
+    ) -> None:
+        self.without, self.max_rows = without, rows_of(recipe).maxima
         self.maps = [
             Session(linear_graph(weights, f"vector.{name}"), threads)
             for name in ("W_shared", "W_rows")
@@ -41,7 +43,7 @@ class VectorParts:
 
     def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
         """(n, r, rank): the rows of M without each word, reduced; from H (n, 2u), reduced, and A (r, n)."""
-        without = matrix_without(states, A, self.max_rows)
+        without = self.without(states, A)
         return self.reduce(without) if self.max_rows else without
 
     def map_rows(self, M: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def check_packable(model: Model, words: int | None = None, precision: str = "flo
     >>> check_packable(model)  # doctest: +SKIP
     """
     if model.recipe.model.has_module:
-        fault = "a page cannot run an encoder of your own; show the model with 'limelight explore' or 'serve'"
+        fault = "a page cannot run a part of your own; show the model with 'limelight explore' or 'serve'"
         raise LimelightError(fault, code="model-task")
     if model.tokenizer.forbidden:
         fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"

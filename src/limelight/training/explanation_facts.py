@@ -12,9 +12,11 @@ import torch
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.parts import linear_part, rows_of
+from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
 from ..reading.row_names import row_words
-from ..runtime.decided import most_weighted, word_losses, word_weights
+from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
+from ..runtime.word_parts import matrix_without
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.questions import Question
@@ -104,9 +106,9 @@ def _decided(
 ) -> np.ndarray:
     """(n + m,): how much of what is asked rests on each word; `scores` are the logits (classes,)."""
     z = scores.astype(float)
-    if network.pair:
+    if not is_sum(recipe, network.pair):
         M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
-        losses = word_losses(partial(_classify, network), scores, M, texts, rows_of(recipe).maxima)
+        losses = word_losses(partial(_classify, network), scores, M, texts, partial(_without, network))
         return asked.lost(z, np.concatenate(losses))
     head = linear_part(weights, recipe, sides[0].M[None])
     direction = asked.direction(head.biases[0], z)[None].astype(np.float32)
@@ -114,11 +116,19 @@ def _decided(
     return word_weights(sides[0].A, sides[0].H, W, rows_of(recipe).maxima)
 
 
+def _without(network: Network, H: np.ndarray, A: np.ndarray, words: slice) -> np.ndarray:
+    """M without each of the `words` of a text."""
+    if isinstance(network.pooling, ModulePooling):
+        return network.pooling.without_words(H, words)
+    return matrix_without(H, A, rows_of(network.recipe).maxima, words)
+
+
 @torch.no_grad()
 def _classify(network: Network, *M: np.ndarray) -> np.ndarray:
     """The logits (pairs, classes) of pairs of matrices, each (pairs, r, 2u)."""
     device = next(network.parameters()).device
-    Z = network.head(network.relate(*(torch.from_numpy(each).to(device) for each in M)))
+    given = [torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in M]
+    Z = network.head(network.relate(*given) if network.pair else given[0])
     return np.asarray(Z.float().cpu().numpy())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
+from ..network.modules import Modules
 from ..network.outputs import activate
 from ..runtime.confidence import MIN_DEV_ROWS, confidence_facts, fit_temperature
 from ..runtime.folder import Parts, plain_labels, save_folder
@@ -121,5 +122,5 @@ def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], ove
 def _parts(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Parts:
     labels = plain_labels(dataset.labels, dataset.task)
     of_data = dataset.tokenizer, weights_of(fitted), labels, dataset.pair
-    module = getattr(fitted.network.encoder, "module", None)
-    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds, module=module)
+    own = (getattr(part, "module", None) for part in (fitted.network.encoder, fitted.network.pooling))
+    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds, modules=Modules(*own))

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
+from ..network.modules import OURS, Modules
 from ..network.parts import HEADS, shapes
 from ..network.torch.encoder import BiLSTM
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
@@ -50,11 +51,11 @@ ITERATIONS = 100
 
 
 def build_network(
-    dataset: Dataset, recipe: Recipe, start: Start | None = None, module: nn.Module | None = None
+    dataset: Dataset, recipe: Recipe, start: Start | None = None, modules: Modules = OURS
 ) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors.
 
-    A `module`, the user's encoder, is copied: it stays as it is.
+    The user's `modules` are copied: they stay as they are.
     """
     if recipe.model.is_reader:
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
@@ -62,7 +63,7 @@ def build_network(
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
-    own = None if module is None else _copied(module)
+    own = Modules(**{part: _copied(module) for part, module in modules.named.items()})
     network = Network(recipe.model, *sizes, own, dataset.tokenizer.vocabulary)
     if dataset.vectors is not None:
         with torch.no_grad():
@@ -72,7 +73,7 @@ def build_network(
         network.encoder.clip = recipe.training.clip_gates
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
-    elif own is not None and HEADS[recipe.model.head].is_linear:
+    elif own and HEADS[recipe.model.head].is_linear:
         network.head = ScaledLinearHead(network.head)
     return network
 

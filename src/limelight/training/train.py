@@ -13,7 +13,7 @@ from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.modules import TO_TRAIN, check_fits_recipe
+from ..network.modules import TO_TRAIN, Modules, check_fits_recipe
 from ..network.outputs import activate, choose_thresholds
 from ..network.parts import HEADS
 from ..network.torch.heads import LAST_LAYER
@@ -40,6 +40,7 @@ def fit(
     start: Start | None = None,
     targets: np.ndarray | None = None,
     encoder: nn.Module | None = None,
+    pooling: nn.Module | None = None,
     loss: BatchLoss | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
@@ -50,11 +51,12 @@ def fit(
     the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
     network so far. Threads that call this take turns. `start` holds the weights that `recipe.text.start`
     names; they are loaded if it is not given. With `targets` (rows, classes), probabilities of the classes
-    are learnt in place of the labels. `encoder` is a module of your own, which the recipe must be made for
-    (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
+    are learnt in place of the labels. `encoder` and `pooling` are modules of your own, which the recipe must
+    be made for (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
     """
     where, hooks = choose_device(device), check_callbacks(callbacks)
-    check_fits_recipe(encoder, recipe, "the recipe", TO_TRAIN)
+    modules = Modules(encoder, pooling)
+    check_fits_recipe(modules, recipe, "the recipe", TO_TRAIN)
     if loss is not None and not callable(loss):
         wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
         raise LimelightError(wrong, code="loss-type")
@@ -77,7 +79,7 @@ def fit(
         scaled, scale = standardise(dataset)
         start = scale_start(start, scale) if start else None
     with run_context(where, folder, show, checkpoint_every) as context:
-        objective = LabelObjective(scaled, recipe, start, targets, encoder, loss)
+        objective = LabelObjective(scaled, recipe, start, targets, modules, loss)
         fitted = TrainingRun(objective, folder, context, hooks).fit(resume)
     if scale:
         unscale(fitted.network, scale)

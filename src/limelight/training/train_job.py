@@ -18,7 +18,7 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, check_at_least, warn
-from ..network.modules import TO_TRAIN, check_fits_recipe, recipe_with, split_module
+from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
 from ..reading.aspects import Aspects
 from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
@@ -97,8 +97,8 @@ def fit(
     `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
     `rehearse` keeps so many texts of each class beside the folder, for a later `start` with it.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
-    the recipe: `rows=8`. The option `encoder` may also be a PyTorch module of your own, and `loss` a function
-    that is minimised in place of the task's: docs/network.md.
+    the recipe: `rows=8`. The options `encoder` and `pooling` may also be PyTorch modules of your own, and
+    `loss` a function that is minimised in place of the task's: docs/network.md.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -113,10 +113,10 @@ def fit(
         if "seed" in options:
             raise LimelightError("give random_state or seed, not both", code="option-twice")
         options["seed"] = options.pop("random_state")
-    options, module = split_module(options)
+    options, modules = split_modules(options)
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
-        out=Path(out), recipe=recipe if module is None else recipe_with(recipe, module, options),
+        out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -125,7 +125,7 @@ def fit(
         aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}), rehearse=rehearse,
     )  # fmt: skip
     how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
-    outcome = job.run(**how, given=options, module=module, loss=loss)
+    outcome = job.run(**how, given=options, modules=modules, loss=loss)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.model()
@@ -205,7 +205,7 @@ class TrainJob(Job):
         callbacks: Iterable[Callback] | None = None,
         given: Iterable[str] = (),
         preset_given: bool = False,
-        module: Any = None,
+        modules: Modules = OURS,
         loss: Any = None,
     ) -> Outcome:
         """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
@@ -222,10 +222,11 @@ class TrainJob(Job):
         from .train import fit as train
 
         choose_device(device)  # before the long work, not after it
-        check_fits_recipe(module, self.recipe, "the recipe", TO_TRAIN)
+        check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
-            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
+            own = self.recipe.model.has_pooling_module
+            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")), own)
         self._check_aspect_labels()
         self._check_rehearse(resume)
         hooks = check_callbacks(callbacks)
@@ -252,7 +253,7 @@ class TrainJob(Job):
             before = None if start is None or old is None else self._old_accuracy(Model(start), old)
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
-                checkpoint_every=checkpoint_every, start=start, encoder=module, loss=loss,
+                checkpoint_every=checkpoint_every, start=start, **modules._asdict(), loss=loss,
                 callbacks=[*hooks, *([TensorBoard()] if tensorboard and first else [])],
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
