@@ -78,7 +78,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             right = "Regressor" if numbers else "Classifier"
             wrong = f"task is {task!r}; use a Text{right} or Pair{right} for it"
             raise LimelightError(wrong, code="model-task")
-        if self._predicts_numbers:
+        if self._predicts_numbers and task == "auto":
             given["task"] = REGRESSION.name
         try:
             recipe = preset_of(self.preset).override(**given)

@@ -23,7 +23,6 @@ from ..text.questions import Question
 from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
-from .loss import TASK_LOSSES
 
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -46,7 +45,7 @@ def picture_facts(
 ) -> dict[str, Any]:
     """`rows` and their names, from training texts; and `trust`, if there are development texts."""
     facts = describe_rows(network, dataset)
-    if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
+    if "dev" in dataset.splits and not find_task(dataset.task).is_number:
         facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
     return facts
 

@@ -162,7 +162,7 @@ def fit_first_head(
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
     found = FirstHead(USUAL, None)
-    if network.pair and own.predicts_numbers:
+    if network.pair and own.standardises:
         found = FirstHead(OF_PAIRS, None)
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:

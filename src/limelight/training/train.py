@@ -20,6 +20,7 @@ from ..network.torch.heads import LAST_LAYER
 from ..network.torch.network import Network
 from ..runtime.start import Start, start_of
 from ..text.dataset import Dataset
+from ..text.tasks import find_task
 from .callbacks import Callback, check_callbacks
 from .context import choose_device, run_context
 from .label_objective import LabelObjective
@@ -75,7 +76,7 @@ def fit(
     if dataset.pair:
         recipe = _settle_pair(recipe, start)
     folder, scaled, scale = Path(folder) if folder else None, dataset, None
-    if TASK_LOSSES[dataset.task].predicts_numbers:
+    if TASK_LOSSES[dataset.task].standardises:
         scaled, scale = standardise(dataset)
         start = scale_start(start, scale) if start else None
     with run_context(where, folder, show, checkpoint_every) as context:
@@ -94,7 +95,7 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
     """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
     if recipe.model.pair == "auto":
         from_reader = start is not None and not start.labels
-        numbers = TASK_LOSSES[recipe.text.task].predicts_numbers
+        numbers = find_task(recipe.text.task).is_number
         recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
     if HEADS[recipe.model.head].is_linear and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
