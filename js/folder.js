@@ -1,5 +1,6 @@
 // The files of a folder that Limelight saved: anyone may have written them, so that all is checked as docs/format.md says.
 
+import { TASKS } from "./known.js"
 import { fromHalf, ofFourBits, ofNumbers } from "./page/model_file.js"
 import { optionsOf, shapesOf } from "./recipe.js"
 import { tokenizerOf } from "./rules.js"
@@ -53,16 +54,17 @@ function isText(value) {
 }
 
 function labelsOf({ labels }, task) {
+  const { isNumber, hasSeveral } = TASKS[task]
   const isLabel = label => ["string", "boolean", "number"].includes(typeof label)
   if (!labels.every(isLabel)) throw new Error("a label in config.json is not a text, a number or a boolean")
   if (labels.some(label => Number.isInteger(label) && !Number.isSafeInteger(label))) throw new Error("a label in config.json is an integer that JavaScript cannot hold")
   if (new Set(labels.map(String)).size !== labels.length) throw new Error("the labels in config.json are not distinct")
-  if (task === "regression" ? labels.join("\n") !== "value" : labels.length < (task === "multi-label" ? 1 : 2)) throw new Error(`the number of labels in config.json, ${labels.length}, does not fit the task ${task}`)
+  if (isNumber ? labels.join("\n") !== "value" : labels.length < (hasSeveral ? 1 : 2)) throw new Error(`the number of labels in config.json, ${labels.length}, does not fit the task ${task}`)
   return labels
 }
 
 function thresholdsOf({ thresholds }, task, labels) {
-  if (task !== "multi-label" || thresholds === undefined || thresholds === null) return undefined
+  if (!TASKS[task].hasSeveral || thresholds === undefined || thresholds === null) return undefined
   const isShare = x => typeof x === "number" && x >= 0 && x <= 1
   if (!Array.isArray(thresholds) || thresholds.length !== labels.length || !thresholds.every(isShare)) throw new Error("thresholds in config.json must be a number from 0 to 1 for each label")
   return thresholds

@@ -6,10 +6,12 @@
 //   model.predict("The soup was cold.")      // {label, probabilities}
 
 import { readFolder } from "./folder.js"
+import { TASKS } from "./known.js"
 import { Network, joined, softmax } from "./page/network.js"
 import { Tokenizer, UNKNOWN } from "./page/tokenizer.js"
 import { pieces } from "./spelling.js"
 
+const ACTIVATIONS = { Softmax: softmax, Sigmoid: z => z.map(x => 1 / (1 + Math.exp(-x))), "": z => z } // from logits to outputs
 const MAX_SPELLED = 10_000 // words outside the vocabulary whose vectors are kept
 
 /** Open a folder by its path or its address, in a browser relative to the page; or by a function from a file's name to a promise of its bytes. */
@@ -101,14 +103,14 @@ export class Model {
   }
 
   decide(logits) {
-    if (this.task === "regression") return { value: logits[0] }
-    if (this.task === "multi-label") {
-      const probabilities = Array.from(logits, x => 1 / (1 + Math.exp(-x)))
+    const { activation, isNumber, hasSeveral, isOrdered } = TASKS[this.task]
+    const probabilities = [...ACTIVATIONS[activation](Float64Array.from(logits))]
+    if (isNumber) return { value: probabilities[0] }
+    if (hasSeveral) {
       return { label: this.labels.filter((_, k) => probabilities[k] >= (this.thresholds?.[k] ?? 0.5)), probabilities }
     }
-    const probabilities = [...softmax(Float64Array.from(logits))]
     let sum = 0
-    const best = this.task === "ordinal"
+    const best = isOrdered
       ? probabilities.findIndex(p => (sum += p) >= 0.5) // the median
       : probabilities.indexOf(Math.max(...probabilities))
     return { label: this.labels.at(best), probabilities }

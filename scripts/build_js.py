@@ -79,9 +79,10 @@ def known() -> str:
     """The values that each option may have, and the rules of words, as a module."""
     from dataclasses import fields
 
-    from limelight.config.recipe import SECTIONS
+    from limelight.config.recipe import SECTIONS, TASKS
     from limelight.network.parts import MAX_LAYERS
     from limelight.text.rules import CHARACTERS, WORD
+    from limelight.text.tasks import find_task
 
     lines = ["// What a folder may say; written by scripts/build_js.py.", "", "export const OPTIONS = {"]
     for section in ("text", "model"):
@@ -94,6 +95,11 @@ def known() -> str:
                 about["high"] = MAX_LAYERS
             lines.append(f"    {each.name}: {json.dumps(about)},")
         lines.append("  },")
+    lines += ["}", "export const TASKS = {"]
+    for name in ("auto", *TASKS):
+        task = find_task(name)
+        flags = {"activation": task.operator, "isNumber": task.is_number, "hasSeveral": task.has_several}
+        lines.append(f"  {json.dumps(name)}: {json.dumps({**flags, 'isOrdered': task.is_ordered})},")
     lines += [
         "}",
         f"export const WORD = {json.dumps(WORD)}",

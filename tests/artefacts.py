@@ -86,8 +86,8 @@ CASES: dict[str, Case] = {
     "light, pairs of vectors": Case("light", True, {"pair": "vectors", "vector_size": 16, "vector_rank": 8}),
     "tiny, pairs": Case("tiny", True),
     "tiny, at most 5 words": Case("tiny", options={"max_length": 5}),
-    "tiny, max": Case("tiny", options={"embedding": "max"}),
-    "tiny, cnn": Case("tiny", options={"embedding": "cnn"}),
+    "tiny, max": Case("tiny", options={"pooling": "max"}),
+    "tiny, cnn": Case("tiny", options={"encoder": "cnn", "pooling": "max"}),
     **{f"tiny, {name}, rows": Case("tiny", options={"encoder": name}) for name in ENCODERS},
 }
 

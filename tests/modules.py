@@ -61,3 +61,20 @@ class Pieces(nn.Module):
 
 def pieces(word: str) -> list[int]:
     return [3 + sum(map(ord, word[k : k + 3])) % 94 for k in range(0, len(word), 3)]
+
+
+class TopTwo(nn.Module):
+    """A pooling: for each of its rows, the mean of the two words that a trained direction likes best."""
+
+    rows = 2
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.directions = nn.Linear(size, 2, bias=False)
+
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        padding = torch.arange(H.shape[1], device=H.device) >= lengths[:, None]
+        scores = self.directions(H).masked_fill(padding.unsqueeze(2), -1e9).transpose(1, 2)  # (batch, 2, n)
+        least = scores.topk(min(2, H.shape[1]), dim=2).values[..., -1:]
+        A = torch.softmax(scores.masked_fill(scores < least, -1e9), dim=2)
+        return torch.tanh(A @ H), A

@@ -252,7 +252,7 @@ def test_params_and_clone():
 def test_an_option_without_effect_is_warned_of(tmp_path, recwarn):
     quick(penalty=0.5).fit(TEXTS, STARS)
     assert not recwarn.list
-    fitted = quick(embedding="max", rows=8, epochs=1).fit(TEXTS, STARS)
+    fitted = quick(pooling="max", rows=8, epochs=1).fit(TEXTS, STARS)
     assert [str(each.message) for each in recwarn.list] == [
         "rows has no effect: it needs pooling 'self-attention'"
     ]

@@ -39,9 +39,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from packaging.requirements import Requirement
+from spread import spread
 
 from limelight.bundled import default_vectors, sentences
-from limelight.training.compare import spread
 
 ALL, FEW = 0, (50, 500)
 CS = (0.3, 1.0, 3.0, 10.0)

@@ -27,7 +27,7 @@ from limelight.runtime.model import Model
 from limelight.text.sentences import sentence_spans
 from limelight.text.tokenizer import Tokenizer
 
-SIZES = {"embedding": "max", "word_size": 8, "hidden": 32, "head_hidden": 6}
+SIZES = {"pooling": "max", "word_size": 8, "hidden": 32, "head_hidden": 6}
 
 
 def main() -> None:

@@ -19,12 +19,13 @@ import numpy as np
 from limelight.bundled import sentences
 from limelight.explain.faithfulness import measure_faithfulness, words_until_change
 from limelight.explain.variants import ReadTexts
-from limelight.reading.questions import Probability
-from limelight.runtime.decided import LinearHead, word_weights
+from limelight.network.parts import linear_part, rows_of
+from limelight.runtime.decided import word_weights
 from limelight.runtime.model import Model
 from limelight.runtime.word_parts import matrix_without
 from limelight.tables.columns import Columns
 from limelight.tables.rows import TableRows
+from limelight.text.questions import Probability
 
 TOP = 3  # words
 Weights = list[np.ndarray]  # (n,) for each text
@@ -44,9 +45,9 @@ def definitions(model: Model, read: ReadTexts) -> dict[str, Weights]:
     M, classes = np.stack([text.M for text in texts]), len(model.labels)
     Z = model._runner.logits(M).astype(float)
     head, one, max_rows = (
-        LinearHead(model.weights, model.recipe.model, M),
+        linear_part(model.weights, model.recipe.model, M),
         np.eye(classes),
-        model.recipe.model.max_rows,
+        rows_of(model.recipe.model).maxima,
     )
     found: dict[str, Weights] = {}
     for k, (text, reading) in enumerate(zip(texts, read.readings, strict=True)):

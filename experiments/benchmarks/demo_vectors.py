@@ -12,11 +12,11 @@ import argparse
 import time
 
 import numpy as np
+from spread import spread
 
 from limelight.cli.demo import bundled
 from limelight.config.presets import preset
 from limelight.training import fit
-from limelight.training.compare import spread
 from limelight.training.outcome import results_of
 
 # All vectors; only those of the training words; none.

@@ -25,11 +25,11 @@ import numpy as np
 import torch
 
 from limelight.config.presets import preset
-from limelight.reading.questions import Probability, softmax
 from limelight.runtime.decided import most_weighted
-from limelight.runtime.metrics import spearman
 from limelight.runtime.start import load_start, start_of
 from limelight.text.dataset import Dataset, Split
+from limelight.text.metrics import spearman
+from limelight.text.questions import Probability, softmax
 from limelight.training import fit
 from limelight.training.evaluate import evaluate, logits, plan_batches
 from limelight.training.explanation_facts import _decided, _join, _keep, _read, _sample

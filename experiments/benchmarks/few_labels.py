@@ -28,12 +28,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+from spread import spread
 
 from limelight import TextClassifier
 from limelight.bundled import sentences
 from limelight.text.tokenizer import Tokenizer
 from limelight.text.vectors import read_vectors
-from limelight.training.compare import spread
 
 SIZES = {
     "sst5": (50, 100, 500, 0),

@@ -14,10 +14,10 @@ import argparse
 import warnings
 
 import numpy as np
+from spread import spread
 
 from limelight import TextClassifier
 from limelight.bundled import LABELS, sentences
-from limelight.training.compare import spread
 
 
 def two_classes(split: str) -> tuple[np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ from torch.nn import functional as F
 
 from limelight import bundled
 from limelight.config.presets import preset
-from limelight.network.parts import shapes
+from limelight.network.parts import rows_of, shapes
 from limelight.runtime import gpu
 from limelight.runtime.batches import Sentences, chunks
 from limelight.runtime.devices import PRECISIONS
@@ -135,7 +135,7 @@ def measure_ids(
     few = ids[:2]
     count = sum(len(each.lengths) for each in few)
     found["words per text"] = float(np.concatenate([each.lengths for each in ids]).mean())
-    found["M"] = [run.recipe.model.matrix_rows, 2 * run.recipe.model.hidden]
+    found["M"] = [sum(rows_of(run.recipe.model)), 2 * run.recipe.model.hidden]
     best, found["kernels M, by batch_words"] = clock.best(
         count, lambda words: kernels(run, few, words, lambda M: M), BATCH_WORDS
     )

@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from limelight.reading.aspect_sum import estimate
-from limelight.reading.questions import class_values
 from limelight.runtime.model import Model
+from limelight.text.questions import class_values
 
 NAMES = ["service", "cleanliness", "value", "sleep_quality", "rooms", "location"]
 

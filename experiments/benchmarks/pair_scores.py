@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 import limelight
 from limelight import PairRegressor
-from limelight.runtime.metrics import ValueMetrics
+from limelight.text.tasks import REGRESSION
 
 
 def columns(path: Path) -> tuple[list[str], list[str], list[float]]:
@@ -36,13 +36,13 @@ def main() -> None:
     reader = limelight.load("reader")
     cosines = (reader.encode(dev[0]) * reader.encode(dev[1])).sum(axis=1)
     print(
-        json.dumps({"reader, cosine": ValueMetrics.of(cosines[:, None], np.array(dev[2])).to_dict()}),
+        json.dumps({"reader, cosine": REGRESSION.measure(cosines[:, None], np.array(dev[2])).to_dict()}),
         flush=True,
     )
     for seed in range(args.seeds):
         started = time.monotonic()
         model = PairRegressor(args.preset, random_state=seed, progress=False).fit(*train)
-        found = ValueMetrics.of(model.predict(*dev[:2])[:, None], np.array(dev[2])).to_dict()
+        found = REGRESSION.measure(model.predict(*dev[:2])[:, None], np.array(dev[2])).to_dict()
         seconds = round(time.monotonic() - started)
         print(json.dumps({"preset": args.preset, "seed": seed, **found, "seconds": seconds}), flush=True)
 

@@ -38,10 +38,10 @@ from limelight.bundled import sentences
 from limelight.explain.attribution import NAMES, attribute_readings
 from limelight.explain.variants import ReadTexts
 from limelight.reading.picture import make_picture
-from limelight.reading.questions import Probability
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
 from limelight.runtime.word_parts import unit, with_neighbours
+from limelight.text.questions import Probability
 
 PASSAGE = 5  # words, that weights are smoothed over
 TOP_SHARE = 0.1

@@ -28,8 +28,8 @@ from limelight.config.presets import preset
 from limelight.config.recipe import Recipe
 from limelight.text.dataset import Dataset
 
-MAX = {"embedding": "max", "head": "full", "head_hidden": 512, "mix_units": 0}
-CNN = {"embedding": "cnn", "head": "full", "head_hidden": 512, "mix_units": 0}
+MAX = {"pooling": "max", "head": "full", "head_hidden": 512, "mix_units": 0}
+CNN = {"encoder": "cnn", "pooling": "max", "head": "full", "head_hidden": 512, "mix_units": 0}
 COMMON: dict[str, dict[str, Any]] = {
     "best": {},
     "no-penalty": {"penalty": 0.0},

@@ -25,7 +25,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from limelight import TextClassifier
 from limelight.network.outputs import choose_thresholds
-from limelight.runtime.metrics import LabelMetrics
+from limelight.text.tasks import MULTI_LABEL
 
 CS = (3.0, 10.0, 30.0, 100.0, 300.0)
 SYSTEMS = ("tfidf", "minilm", "limelight")
@@ -78,7 +78,7 @@ def measure(P: dict[str, np.ndarray], data: dict[str, Part], split: str) -> dict
     """The metrics with thresholds chosen on the development set, and with 0.5."""
     chosen = choose_thresholds(P["dev"], data["dev"][1])
     ways = {"chosen": chosen, "0.5": None}
-    return {name: LabelMetrics.of(P[split], data[split][1], t).to_dict() for name, t in ways.items()}
+    return {name: MULTI_LABEL.measure(P[split], data[split][1], t).to_dict() for name, t in ways.items()}
 
 
 def main() -> None:

@@ -21,10 +21,9 @@ import torch
 
 from limelight.config.presets import preset
 from limelight.network.outputs import activate
-from limelight.runtime.metrics import OrdinalMetrics, ValueMetrics
 from limelight.runtime.start import load_start, start_of
 from limelight.text.dataset import Dataset, Split
-from limelight.text.tasks import find_task
+from limelight.text.tasks import ORDINAL, REGRESSION, find_task
 from limelight.training import fit
 from limelight.training.evaluate import logits
 
@@ -44,7 +43,7 @@ def draw(split: Split, rows: int) -> Split:
 def of_task(dataset: Dataset, task: str) -> Dataset:
     """The same data, its labels as another task has them."""
     columns = {
-        name: find_task(task)([dataset.labels[k] for k in np.asarray(split.labels)])
+        name: find_task(task).column([dataset.labels[k] for k in np.asarray(split.labels)])
         for name, split in dataset.splits.items()
     }
     classes = columns["train"].classes() if task == "regression" else dataset.labels
@@ -58,7 +57,7 @@ def of_task(dataset: Dataset, task: str) -> Dataset:
 def measure(task: str, Z: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> dict[str, float]:
     """Accuracy, mean absolute error and rank correlation, by each way to an answer."""
     if task == "regression":
-        found = ValueMetrics.of(Z, truth)
+        found = REGRESSION.measure(Z, truth)
         nearest = classes[np.abs(Z - classes).argmin(axis=1)]
         return {
             "mae": found.mae, "spearman": found.spearman,
@@ -66,11 +65,11 @@ def measure(task: str, Z: np.ndarray, truth: np.ndarray, classes: np.ndarray) ->
             "mae of the nearest": np.abs(nearest - truth).mean(),
         }  # fmt: skip
     P = activate(task, Z)
-    best, median = P.argmax(axis=1), OrdinalMetrics.of(P, truth)
+    best, median = P.argmax(axis=1), ORDINAL.measure(P, truth)
     return {
         "accuracy of the most probable": np.mean(best == truth), "mae of it": np.abs(best - truth).mean(),
         "accuracy of the median": median.accuracy, "mae of the median": median.mae,
-        "spearman of the mean": ValueMetrics.of((P @ classes)[:, None], truth.astype(float)).spearman,
+        "spearman of the mean": REGRESSION.measure((P @ classes)[:, None], truth.astype(float)).spearman,
     }  # fmt: skip
 
 

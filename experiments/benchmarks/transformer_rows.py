@@ -32,9 +32,9 @@ from torch import Tensor, nn
 
 from limelight.config.presets import preset
 from limelight.network import mean_of_pieces
-from limelight.network.modules import recipe_with
-from limelight.runtime.metrics import spearman
+from limelight.network.modules import Modules, recipe_with
 from limelight.text.dataset import Dataset
+from limelight.text.metrics import spearman
 from limelight.training import Callback, fit
 from limelight.training.evaluate import evaluate
 
@@ -188,7 +188,7 @@ class Runs:
         encoder: nn.Module = self.minilm if is_tuned else self.frozen
         epochs = 2 if self.tiny else EPOCHS[task][is_tuned]
         options = {**COMMON, **WAYS[way], "epochs": epochs, "seed": seed}
-        recipe = recipe_with(preset("small").override(**options), encoder)
+        recipe = recipe_with(preset("small").override(**options), Modules(encoder))
         hooks = [Mean()] if way.startswith("mean") else []
         fitted = fit(dataset, recipe, encoder=encoder, show=False, callbacks=hooks)
         found: dict[str, Any] = {"task": task, "way": way, "seed": seed, "epochs": epochs}

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from limelight.network.parts import rows_of
 from limelight.network.torch.network import Network
 from limelight.text.dataset import Split
 from limelight.training.evaluate import read_batches
@@ -19,7 +20,7 @@ def describe_attention(network: Network, split: Split) -> dict[str, float]:
     plan = [rows[k : k + BATCH] for k in range(0, len(rows), BATCH)]
     lengths = torch.from_numpy(np.asarray(split.lengths).astype(np.int64))
     found = [
-        describe(output.A[:, : network.recipe.attention_rows].double().cpu(), lengths[batch])
+        describe(output.A[:, : rows_of(network.recipe).attention].double().cpu(), lengths[batch])
         for batch, output in read_batches(network, split, plan)
     ]
     largest, even, cosine = torch.cat(found, dim=1).mean(dim=1).tolist()

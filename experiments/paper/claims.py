@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from limelight.network.parts import rows_of
+
 from . import markdown
 from .plan import Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_table
@@ -58,10 +60,10 @@ CLAIMS = (
 
 def runs(plan: Plan) -> list[ExperimentRun]:
     """Every model of a claim with each recipe; the author's, all seeds, first."""
-    plan.forbid_options("claims", "embedding", "rows", "penalty", "head")
+    plan.forbid_options("claims", "encoder", "pooling", "rows", "penalty", "head")
     models = list(dict.fromkeys(name for claim in CLAIMS for name in (claim.better, claim.worse)))
     asked = [run for recipe in RECIPES for run in plan.runs([_joined(m, recipe) for m in models])]
-    return [run for run in asked if run.data.task != "snli" or run.recipe.model.attention_rows]
+    return [run for run in asked if run.data.task != "snli" or rows_of(run.recipe.model).attention]
 
 
 def _joined(model: str, recipe: str) -> str:

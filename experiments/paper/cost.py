@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from limelight.config.recipe import Recipe
+from limelight.network.parts import rows_of
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.network import Network
 from limelight.training.context import choose_device
@@ -107,7 +108,7 @@ def _step(network: Network, recipe: Recipe, n: int, device: torch.device) -> Wor
 
     def work() -> None:
         network.zero_grad(set_to_none=True)
-        loss(network(ids, lengths), given, recipe.training, recipe.model.attention_rows).total.backward()
+        loss(network(ids, lengths), given, recipe.training, rows_of(recipe.model).attention).total.backward()
 
     return work
 

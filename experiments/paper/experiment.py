@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limelight.errors import LimelightError
-from limelight.network.parts import parameters_by_part
+from limelight.network.parts import parameters_by_part, rows_of
 from limelight.storage.locks import BusyError, locked
 from limelight.text.batches import row_lengths
 from limelight.text.dataset import Dataset, Split
@@ -147,7 +147,7 @@ def _watcher(dataset: Dataset, curve: bool) -> Callback:
 
     class Watcher(Callback):
         def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
-            if run.recipe.model.attention_rows and not dataset.pair:
+            if rows_of(run.recipe.model).attention and not dataset.pair:
                 record |= describe_attention(run.network, dataset.splits["dev"])
             if curve:
                 record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).score
@@ -181,7 +181,7 @@ def _device_name(fitted: Fitted) -> str:
 
 def _save_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) -> None:
     """Save what the heat maps show of this model; its weights are not kept."""
-    if dataset.pair or not fitted.recipe.model.attention_rows:
+    if dataset.pair or not rows_of(fitted.recipe.model).attention:
         return
     from .heatmap_data import collect_readings
 

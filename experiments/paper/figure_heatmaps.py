@@ -39,7 +39,7 @@ Readings = dict[str, dict[str, Any]]  # from `collect_readings`, by model
 def runs(plan: Plan) -> list[ExperimentRun]:
     """With and without penalty on each data set, with the first seed."""
     plan.require_tasks("figure-heatmaps", ("yelp", "age"))
-    plan.forbid_options("figure-heatmaps", "embedding", "penalty")
+    plan.forbid_options("figure-heatmaps", "encoder", "pooling", "penalty")
     return [run for run in plan.runs(tuple(MODELS)) if run.seed == plan.seeds[0]]
 
 

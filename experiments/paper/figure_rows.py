@@ -31,7 +31,7 @@ _STYLE = (
 def runs(plan: Plan) -> list[ExperimentRun]:
     """Ten models on each data set, with each seed, tested after every epoch."""
     plan.require_tasks("figure-rows", TASKS)
-    plan.forbid_options("figure-rows", "embedding", "rows")
+    plan.forbid_options("figure-rows", "encoder", "pooling", "rows")
     return plan.runs([_model(r) for r in ROWS], curve=True)
 
 

@@ -26,8 +26,8 @@ SPLITS = {  # rows: train, dev, test
 # ingredients of the author's code, each model but "literal" lacks one.
 CHANGES: dict[str, dict[str, Any]] = {
     "self-attention": {},
-    "max": {"embedding": "max", "head_hidden": 3000},
-    "cnn": {"embedding": "cnn", "head_hidden": 3000},
+    "max": {"pooling": "max", "head_hidden": 3000},
+    "cnn": {"encoder": "cnn", "pooling": "max", "head_hidden": 3000},
     "no-penalty": {"penalty": 0.0},
     "b4000": {"head_hidden": 4000},
     "all-epochs": {"patience": 0},  # all curves of a figure have the same length

@@ -29,7 +29,7 @@ PUBLISHED = {  # test accuracy, trained on the whole of SNLI
 def runs(plan: Plan) -> list[ExperimentRun]:
     """The model with the paper's settings, as its author applied them and literally, with each seed."""
     plan.require_tasks("table2", ("snli",))
-    plan.forbid_options("table2", "embedding")
+    plan.forbid_options("table2", "encoder", "pooling")
     return plan.runs(tuple(MODELS))
 
 

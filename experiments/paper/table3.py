@@ -20,7 +20,7 @@ PAPER = {  # on SNLI the paper finds both alike and gives no second number
 def runs(plan: Plan) -> list[ExperimentRun]:
     """The model with its task's coefficient (1.0; on SNLI 0.3) and with 0."""
     plan.require_tasks("table3", TASKS)
-    plan.forbid_options("table3", "embedding", "penalty")
+    plan.forbid_options("table3", "encoder", "pooling", "penalty")
     return plan.runs(tuple(MODELS))
 
 

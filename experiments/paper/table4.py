@@ -56,7 +56,7 @@ class Size(NamedTuple):
 
 def runs(plan: Plan) -> list[ExperimentRun]:
     """Original and pruned on each data set, with each seed; without data none, only counts."""
-    plan.forbid_options("table4", "embedding", "head")
+    plan.forbid_options("table4", "encoder", "pooling", "head")
     if plan.only and not plan.data:
         raise LimelightError(
             "--only selects runs, but without --data there are none; give --data too", code="needs-data"

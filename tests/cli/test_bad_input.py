@@ -62,12 +62,6 @@ def test_encode(name, refused, place):
     assert untouched(place)
 
 
-@pytest.mark.parametrize("name", ["empty.csv", "one class.csv", "columns.csv"])
-def test_compare(name, refused, place):
-    message = (TABLES | UNLABELLED)[name][1]
-    assert message in refused("compare", place / name, *COLUMNS, "--preset", "tiny")
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_evaluate(name, refused, place, model):
     assert TABLES[name][1] in refused("evaluate", model, place / name, *COLUMNS)
@@ -205,7 +199,6 @@ def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, m
         ("info", model),
         ("explain", model, "good soup"),
         ("trust", model, table),
-        ("compare", table),
         ("completion", "bash"),
     ):
         said = "limelight: standard output is closed; redirect it to a file: > FILE\n"
@@ -264,7 +257,6 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         ),
         (("train", "TABLE", "--out", "."), "cannot be the output; name a new folder"),
         (("encode", "TABLE"), "the following arguments are required: --out"),
-        (("compare", "TABLE", "--seeds", "0"), "--seeds is 0; it must be at least 1"),
         (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
         (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
         (("info", "MODEL", "--rows", "3"), "already trained"),
@@ -279,7 +271,6 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("demo", "--sentences", "19"), "--sentences is 19; it must be at least 20"),
         (("demo", "--sentences", "0"), "--sentences is 0; it must be at least 20"),
         (("demo", "--sentences", "-3"), "--sentences is -3; it must be at least 20"),
-        (("paper", "table4", "--out", "y"), "python -m experiments.paper"),
         (("completion", "fish"), "invalid choice: 'fish'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -295,7 +286,6 @@ def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     assert call("encode", table, "--out", tmp_path / "data")[0] == 0
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
     assert "is already encoded; give --min-count to 'limelight encode' instead" in err
-    assert refused("compare", tmp_path / "data", "--min-count", "3") == err
     for flags in (["--holdout", "0"], ["--holdout", "0.3"], ["--skip-bad"], ["--dev", "dev.csv"]):
         err = refused("train", tmp_path / "data", *flags, "--out", tmp_path / "m")
         assert f"is already encoded; give {flags[0]} to 'limelight encode' instead" in err
@@ -522,12 +512,6 @@ def test_numbers_that_cannot_be(refused, model, table, tmp_path):
         assert "it must be at least 0" in said
     assert "--classes is 0; it must be at least 2" in refused("info", "small", "--classes", "0")
     assert "its options and classes cannot be changed" in refused("info", model, "--classes", "0")
-
-
-def test_there_must_be_something_to_compare_on(call, table):
-    code, out, err = call("compare", table, "--holdout", "0", "--preset", "tiny", "--epochs", "1")
-    assert (code, out) == (2, "")
-    assert "measure the models on" in err
 
 
 def test_columns_of_probabilities_have_names_of_their_own(call, tmp_path):

@@ -61,7 +61,7 @@ def test_a_command_is_parsed_without_the_others() -> None:
     assert known(["--help"]) == known(["predcit"]) == dict.fromkeys(whole, 1)
 
 
-@pytest.mark.parametrize("name", [name for name in commands() if name != "paper"])
+@pytest.mark.parametrize("name", commands())
 def test_every_command_has_help_with_an_example(name, call):
     code, out, _ = call(name, "--help")
     assert code == 0
@@ -451,7 +451,7 @@ def test_explain_a_pair(call, pair_model):
     assert out.startswith("no ")
 
 
-# ---------------------------------------------------------------- info, encode, compare, the rest
+# ---------------------------------------------------------------- info, encode, the rest
 
 
 def test_info_of_a_model(call, model):
@@ -546,48 +546,11 @@ def test_encode_for_the_reader_then_train(call, table, tmp_path):
     assert model.predict(["The soup was cold."]) == [1]
 
 
-def test_compare(call, table, tmp_path):
-    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "2"]
-    code, out, err = call("compare", table, "--test", table, *flags, "--json")
-    found = {one["embedding"]: one for one in json.loads(out)}
-    assert code == 0
-    assert list(found) == ["max", "cnn", "self-attention", "tf-idf"]
-    assert all(one["bytes"] > 1000 and one["seconds"] for one in found.values())
-    theirs = found.pop("tf-idf")
-    assert (theirs["seeds"], theirs["test"]) == ([0], [1.0])
-    assert all(one["seeds"] == [0, 1] and len(one["test"]) == 2 for one in found.values())
-    assert "held out 4 of the 30 rows" in err
-    page = tmp_path / "page.html"
-    code, out, _ = call("compare", table, *flags[:-2], "--seeds", "1", "--out", page)
-    assert code == 0
-    assert "Structured self-attention" in out
-    assert "TF-IDF + logistic regression" in out
-    assert "most accurate on the development set" in page.read_text()
-
-
-def test_compare_with_models_that_are_there(call, model, pair_model, table, tmp_path):
-    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--text", "text", "--label", "stars"]
-    page = tmp_path / "page.html"
-    code, out, _ = call("compare", table, "--test", table, *flags, "--with", model, "--out", page, "--json")
-    found = json.loads(out)[-1]
-    assert code == 0
-    assert (found["embedding"], found["name"]) == ("trained", "model (trained before)")
-    assert (found["test"], found["dev"], found["seconds"]) == ([1.0], [], [])  # as in test_evaluate
-    assert found["bytes"] == sum(file.stat().st_size for file in model.iterdir())
-    assert "model (trained before)" in page.read_text()
-    code, out, err = call("compare", table, *flags, "--with", model)
-    assert (code, out) == (2, "")
-    assert "may have learnt from any row" in err
-    code, out, err = call("compare", table, "--test", table, *flags, "--with", pair_model)
-    assert (code, out) == (2, "")
-    assert "which two columns are the pair of texts?" in err
-
-
 def test_pages_that_cannot_be_written_are_said_first(refused, model, table, tmp_path):
     (tmp_path / "there.html").write_text("mine")
-    for command in (("compare", table, "--preset", "tiny"), ("trust", model, table)):
-        assert "should end in .html" in refused(*command, "--out", tmp_path / "page.pdf")
-        assert "--overwrite" in refused(*command, "--out", tmp_path / "there.html")
+    command = "trust", model, table, "--out"
+    assert "should end in .html" in refused(*command, tmp_path / "page.pdf")
+    assert "--overwrite" in refused(*command, tmp_path / "there.html")
     assert (tmp_path / "there.html").read_text() == "mine"
 
 
@@ -604,24 +567,10 @@ def test_trust_writes_a_page_with_a_verdict(call, model, table, tmp_path):
 
 
 def test_help_says_what_json_is(call, model):
-    said = {name: " ".join(call(name, "--help")[1].split()) for name in ("compare", "explain")}
-    assert "print a JSON array with an object for each model, for scripts" in said["compare"]
-    assert "print one JSON object for each text, for scripts" in said["explain"]
+    assert "print one JSON object for each text, for scripts" in " ".join(
+        call("explain", "--help")[1].split()
+    )
     assert isinstance(json.loads(call("explain", model, "good soup", "--json")[1]), dict)
-
-
-def test_compare_warns_of_what_no_model_heeds(call, table):
-    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--json"]
-    plain = json.loads(call("compare", table, *flags)[1])
-    told = ["--rows", "4", "--layers", "1"]
-    assert "warning" not in call("compare", table, *flags, *told)[2]
-    code, out, err = call("compare", table, *flags, "--embedding", "max", "--extra-words", "5")
-    assert code == 0
-    assert [line.split(":")[2] for line in err.splitlines() if "warning" in line] == [
-        " encoder and pooling have no effect",
-        " --extra-words has no effect",
-    ]
-    assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -16,7 +16,7 @@ from limelight.text.encode import encode_texts
 from limelight.training import fit
 from training import toys
 
-MAX, CNN = {"embedding": "max"}, {"embedding": "cnn"}
+MAX, CNN = {"pooling": "max"}, {"encoder": "cnn", "pooling": "max"}
 PRUNED = {"head": "pruned", "row_units": 2, "column_units": 1}
 ATTENTION, LSTM = "needs pooling 'self-attention'", "needs encoder 'bilstm'"
 
@@ -168,9 +168,9 @@ def test_every_condition_is_among_those_above() -> None:
 
 def test_what_is_switched_off_or_not_given_is_not_reported() -> None:
     off = {"penalty": 0.0, "max_row": False, "row_units": 0, "mix_units": 0, "patience": 0}
-    assert unused_options(Recipe().override(embedding="max", **off), off, has_dev=False) == {}
+    assert unused_options(Recipe().override(pooling="max", **off), off, has_dev=False) == {}
     for recipe in PRESETS.values():
-        given = recipe.override(embedding="cnn", head="full")
+        given = recipe.override(encoder="cnn", pooling="max", head="full")
         assert unused_options(given, ["encoder", "pooling", "head"], has_dev=False, pairs=False) == {}
 
 

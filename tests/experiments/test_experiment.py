@@ -94,7 +94,7 @@ def test_claims_are_of_the_same_models_with_three_recipes():
         for model in models
     ]
     literal = recipes["yelp-max+literal-seed0"]
-    assert literal == preset("yelp-literal").override(embedding="max", seed=0)
+    assert literal == preset("yelp-literal").override(pooling="max", seed=0)
     assert literal.training.clip_norm == 0.5
     adamw = recipes["yelp-self-attention+adamw-seed0"]
     assert (adamw.training.optimizer, adamw.training.clip_gates, adamw.model.author_code) == (
@@ -368,8 +368,8 @@ def test_bad_data(given):
 @pytest.mark.parametrize(
     ("module", "name", "own", "task"),
     [
-        (table1, "table1", {"embedding": "max"}, "yelp"),
-        (table2, "table2", {"embedding": "max"}, "snli"),
+        (table1, "table1", {"pooling": "max"}, "yelp"),
+        (table2, "table2", {"pooling": "max"}, "snli"),
         (table3, "table3", {"penalty": 0.5}, "yelp"),
         (table4, "table4", {"head": "full"}, "yelp"),
         (table4, "table4", {"head": "full"}, None),

@@ -23,7 +23,7 @@ def random_model(pair: str | None = None, **options) -> Model:
 
 def word_spotter() -> Model:
     """A model that says "+" with probability 1 / (1 + e^-2) if it finds "good", else 1 / (1 + e^2)."""
-    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1)
+    recipe = Recipe().override(encoder="cnn", pooling="max", word_size=1, hidden=1, head_hidden=1)
     weights = {
         "words.weight": np.array([[0], [0], [1], [0], [0]]),  # padding, unknown, good, bad, soup
         "encoder.W": np.array([[[0, 1, 0]], [[0, 0, 0]]]), "encoder.b": np.zeros(2),
@@ -38,7 +38,7 @@ def word_spotter() -> Model:
 
 def negation_spotter(task: str = "classification", labels: tuple = ("-", "+")) -> Model:
     """A model that says "-" with probability 1 / (1 + e^-2) where "good" follows a negation, else "+"."""
-    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1, task=task)
+    recipe = Recipe().override(encoder="cnn", pooling="max", word_size=1, hidden=1, head_hidden=1, task=task)
     weights = {
         "words.weight": np.array([[0], [0], [1], [1], [0], [0], [1]]),  # padding, unknown, words
         # on for two neighbours

@@ -9,8 +9,8 @@ import numpy as np
 
 from explain.models import random_model
 from limelight.explain.report import measure_report
-from limelight.runtime.metrics import wilson
 from limelight.text.learnt_rows import LearntRows, row_hash
+from limelight.text.metrics import wilson
 from trained import LABELS, texts_of
 
 TEXTS = [f"{text or 'w1'} {k}" for k, text in enumerate(texts_of(40))]

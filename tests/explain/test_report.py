@@ -21,9 +21,9 @@ from limelight.explain.overview import overview
 from limelight.explain.plots import confusion_plot, curves_plot
 from limelight.explain.report import TrainingTexts
 from limelight.reading.captions import METHODS, MORE, NOT_MEASURED
-from limelight.runtime.metrics import wilson
 from limelight.runtime.model import Model
 from limelight.text.labels import Label
+from limelight.text.metrics import wilson
 from reading.parse import Parsed
 from reading.test_browser import PHONE, check_scrolling, opened, photograph
 from refusing import refuses
@@ -164,7 +164,7 @@ def test_two_models_side_by_side():
 
 
 @pytest.mark.parametrize(
-    "options", [{"pair": "gated"}, {"embedding": "max"}, {"pair": "concat", "head": "pruned"}]
+    "options", [{"pair": "gated"}, {"pooling": "max"}, {"pair": "concat", "head": "pruned"}]
 )
 def test_pairs_and_baselines_have_reports_too(options: dict):
     model = random_model(**options)

@@ -105,7 +105,7 @@ def naive_scores(model: Model, text: str, weights: np.ndarray) -> tuple[list[flo
     return needed, enough
 
 
-@pytest.mark.parametrize("options", [{}, {"embedding": "max"}, {"head": "pruned"}])
+@pytest.mark.parametrize("options", [{}, {"pooling": "max"}, {"head": "pruned"}])
 def test_scores_are_those_of_a_plain_loop(options: dict):
     model = random_model(**options)
     texts = [text for text in texts_of(12, seed=1) if text] + ["w1 " * 20]

@@ -13,7 +13,7 @@ from torch import nn
 import limelight.network
 from limelight.config.presets import preset
 from limelight.config.recipe import Recipe
-from limelight.network.modules import check_module, recipe_with, split_module
+from limelight.network.modules import OURS, Modules, check_modules, recipe_with, split_modules
 from limelight.network.parts import shapes
 from limelight.network.torch.module import ModuleEncoder, mean_of_pieces
 from limelight.network.torch.network import Network
@@ -24,8 +24,8 @@ IDS, LENGTHS = torch.tensor([[2, 3, 4], [4, 2, 0], [1, 0, 0]]), torch.tensor([3,
 
 def network_with(module: nn.Module, **options) -> Network:
     torch.manual_seed(0)
-    recipe = recipe_with(preset("tiny").override(attention_hidden=4, rows=3, **options), module)
-    return Network(recipe.model, len(WORDS), 2, module=module, words=WORDS).double().eval()
+    recipe = recipe_with(preset("tiny").override(attention_hidden=4, rows=3, **options), Modules(module))
+    return Network(recipe.model, len(WORDS), 2, modules=Modules(module), words=WORDS).double().eval()
 
 
 @pytest.mark.parametrize("module", [Gru(), FrozenTable(), Pieces()], ids=lambda each: type(each).__name__)
@@ -51,7 +51,7 @@ def test_attention_over_the_states_of_a_module(module):
 
 def test_the_weights_are_those_of_the_module():
     network = network_with(Pieces())
-    expected = shapes(network.recipe, len(WORDS), 2, False, Pieces())
+    expected = shapes(network.recipe, len(WORDS), 2, False, Modules(Pieces()))
     state = {name: tuple(w.shape) for name, w in network.state_dict().items() if w.is_floating_point()}
     assert expected == state
     assert expected["encoder.module.embed.weight"] == (97, 8)
@@ -94,21 +94,21 @@ def test_padding_may_hold_anything():
 @pytest.mark.parametrize("module", [["lstm"], len, Gru, nn.Linear(2, 2), nn.Identity()])
 def test_what_is_no_encoder_is_refused(module):
     with refuses("encoder-type"):
-        check_module(module)
+        check_modules(Modules(module))
 
 
 def test_a_module_settles_options_of_the_recipe():
-    recipe = recipe_with(preset("small"), Gru())
+    recipe = recipe_with(preset("small"), Modules(Gru()))
     assert (recipe.model.encoder, recipe.model.hidden) == ("module", 6)
     assert (recipe.text.start, recipe.text.vectors) == ("", "default")
-    recipe = recipe_with(preset("light"), Pieces())
+    recipe = recipe_with(preset("light"), Modules(Pieces()))
     assert (recipe.model.encoder, recipe.text.vectors, recipe.text.min_count) == ("word-module", "", 1)
     for options in ({"hidden": 8}, {"start": "reader"}):
         with refuses("option-conflict"):
-            recipe_with(Recipe().override(**options), Gru(), options)
+            recipe_with(Recipe().override(**options), Modules(Gru()), options)
     with refuses("option-conflict"):
-        recipe_with(Recipe().override(word_size=8), Pieces(), ["word_size"])
-    assert split_module({"rows": 3}) == ({"rows": 3}, None)
+        recipe_with(Recipe().override(word_size=8), Modules(Pieces()), ["word_size"])
+    assert split_modules({"rows": 3}) == ({"rows": 3}, OURS)
 
 
 def test_a_word_is_the_mean_of_its_pieces():

@@ -79,7 +79,7 @@ def test_its_card_says_what_each_row_reads(made):
 def test_max_pooling_has_one_row(tmp_path):
     lines, vectors = write(tmp_path)
     reader = limelight.pretrain(
-        lines, vectors, out=tmp_path / "reader", progress=False, **{**SMALL, "embedding": "max"}
+        lines, vectors, out=tmp_path / "reader", progress=False, **{**SMALL, "pooling": "max"}
     )
     assert reader.embed(["soup"]).shape == (1, 1, 10)
     assert limelight.load(tmp_path / "reader").encode("soup").shape == (8,)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limelight.config.recipe import Recipe
-from limelight.network.parts import POOLINGS, Pooling
+from limelight.network.parts import POOLINGS, Pooling, Rows
 from limelight.runtime.card import model_card
 
 yaml = pytest.importorskip("yaml")  # comes with huggingface_hub
@@ -112,7 +112,7 @@ def test_yaml_keeps_emoji() -> None:
 
 
 def test_the_card_takes_the_name_of_a_pooling_from_its_entry(monkeypatch):
-    entry = Pooling(lambda recipe, size: {}, lambda recipe: f"the median over {recipe.hidden} units")
+    entry = Pooling(lambda recipe: f"the median over {recipe.hidden} units", lambda recipe: Rows(maxima=1))
     monkeypatch.setitem(POOLINGS, "max", entry)
     recipe = Recipe().override(pooling="max")
     card = model_card(recipe=recipe, labels=["bad", "good"], pair=False, vocabulary=9, facts={})

@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 import reference
 from drawing import examples
 from explain.models import random_model
-from limelight.reading.questions import Probability
+from limelight.network.parts import rows_of
 from limelight.runtime.decided import SHARES, most_weighted, word_losses, word_weights
 from limelight.runtime.model import Model
+from limelight.text.questions import Probability
 from refusing import refuses
 from trained import ARCHITECTURES, LABELS, WORDS
 
 TEXTS = ["w1 w2 w3 w9 w2", "w7 unheard", "w5", ""]
 SECOND = ["w3", "w2 w6 w2", "", "w1 w1"]
 PHRASES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
-POOLINGS = ({}, {"max_row": True}, {"embedding": "max"}, {"embedding": "cnn"})
+POOLINGS = ({}, {"max_row": True}, {"pooling": "max"}, {"encoder": "cnn", "pooling": "max"})
 HEADS = ({"head": "linear"}, {"head": "full"}, {"head": "pruned"}, {"head": "pruned", "mix_units": 6})
 
 
@@ -41,10 +42,10 @@ def states(model: Model, text: str) -> np.ndarray:
 def matrix(model: Model, H: np.ndarray, values: np.ndarray) -> np.ndarray:
     """M of the attention that H gives, over other `values` of the words."""
     rows = []
-    if model.recipe.model.attention_rows:
+    if rows_of(model.recipe.model).attention:
         _, A = reference.attention(H, **reference.part(float64(model), "pooling"))
         rows += [A @ values]
-    if model.recipe.model.max_rows:
+    if rows_of(model.recipe.model).maxima:
         rows += [np.array([[values[k, j] for j, k in enumerate(H.argmax(axis=0))]])]
     return np.concatenate(rows)
 
@@ -278,10 +279,10 @@ def matrix_of_others(model: Model, H: np.ndarray, t: int) -> np.ndarray:
     if not left:
         return np.zeros_like(matrix(model, H, H))
     rows = []
-    if model.recipe.model.attention_rows:
+    if rows_of(model.recipe.model).attention:
         _, A = reference.attention(H, **reference.part(float64(model), "pooling"))
         rows += [(a[left] / a[left].sum()) @ H[left] for a in A]
-    if model.recipe.model.max_rows:
+    if rows_of(model.recipe.model).maxima:
         rows += [H[left].max(axis=0)]
     return np.array(rows)
 

@@ -63,7 +63,7 @@ def torch_outputs(options: dict[str, Any], pair: str | None, *columns: list[str]
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"), [({"max_row": True}, True), ({}, False), ({"embedding": "max"}, False)]
+    ("options", "expected"), [({"max_row": True}, True), ({}, False), ({"pooling": "max"}, False)]
 )
 def test_a_reading_says_whether_its_last_row_is_the_max_pooled_one(options, expected: bool) -> None:
     assert model_of(options).read("good soup").max_row is expected
@@ -541,7 +541,7 @@ def test_word_ids_and_embeddings_give_what_texts_give() -> None:
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 @pytest.mark.parametrize("part", ["words", "pooling", "head"])
 def test_answers_that_are_not_finite_are_an_error(part: str, precision: str) -> None:
-    recipe = recipe_of({"embedding": "cnn"} if part == "words" else {})
+    recipe = recipe_of({"encoder": "cnn", "pooling": "max"} if part == "words" else {})
     weights = {
         name: array * np.float32(1e20) if name.startswith((part, "head")) else array
         for name, array in weights_of(network_of(recipe)).items()

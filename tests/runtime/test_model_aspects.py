@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight import Model
 from limelight.reading.aspects import Aspects
-from limelight.reading.questions import Mean
 from limelight.runtime.model_aspects import MAX_EDITS, facts_of_training, write_aspects
 from limelight.runtime.predictions import predict_table
 from limelight.tables.table import open_table
+from limelight.text.questions import Mean
 from refusing import refuses
 from trained import WORDS, edit, network_of, recipe_of, save, tokenizer, weights_of
 

@@ -85,7 +85,7 @@ def test_saved_and_loaded(trained):
     clf, kind, folder = trained
     names = {path.name for path in folder.iterdir()}
     assert names == {"config.json", "tokenizer.json", "model.safetensors", "README.md"}
-    assert "encoder=module" in (folder / "README.md").read_text()
+    assert "encoder=encoder" in (folder / "README.md").read_text()
     model = limelight.load(folder, encoder=kind())  # other weights, which the folder's replace
     np.testing.assert_array_equal(model.predict_proba([*TEXTS, *NEW]), clf.predict_proba([*TEXTS, *NEW]))
     again = TextClassifier.load(folder, encoder=kind())

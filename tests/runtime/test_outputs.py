@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight import Model
 from limelight.network.outputs import HALFWAY, activate, choose_thresholds
-from limelight.reading.answers import answers_of
-from limelight.runtime.metrics import LabelMetrics, Metrics, OrdinalMetrics, ValueMetrics, measure
 from limelight.runtime.predictions import predict_table
+from limelight.text.metrics import OrdinalMetrics
+from limelight.text.tasks import CLASSIFICATION, MULTI_LABEL, REGRESSION, find_task
 from refusing import refuses
 from trained import edit, network_of, recipe_of, save, texts_of, tokenizer, weights_of
 
@@ -67,7 +67,7 @@ def test_metrics_of_sets_are_scikit_learns():
     rng = np.random.default_rng(0)
     P, truth = rng.random((50, 6)), (rng.random((50, 6)) < 0.3).astype(np.uint8)
     thresholds = rng.uniform(0.3, 0.7, 6)
-    found = LabelMetrics.of(P, truth, thresholds)
+    found = MULTI_LABEL.measure(P, truth, thresholds)
     predicted = thresholds <= P
     assert found.micro_f1 == pytest.approx(metrics.f1_score(truth, predicted, average="micro"))
     assert found.macro_f1 == pytest.approx(metrics.f1_score(truth, predicted, average="macro"))
@@ -82,22 +82,22 @@ def test_metrics_of_numbers():
     rng = np.random.default_rng(0)
     y = np.round(rng.normal(size=60), 1)
     x = y + rng.normal(size=60)
-    found = ValueMetrics.of(x[:, None], y)
+    found = REGRESSION.measure(x[:, None], y)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.mae == pytest.approx(np.abs(x - y).mean())
     assert found.r2 == pytest.approx(1 - ((x - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
-    constant = ValueMetrics.of(np.zeros((4, 1)), np.arange(4.0))
+    constant = REGRESSION.measure(np.zeros((4, 1)), np.arange(4.0))
     assert (constant.spearman, constant.pearson) == (0.0, 0.0)
 
 
 def test_ordered_classes_also_have_a_mean_error():
     P = np.eye(4)[[0, 1, 3, 3]]
-    found = measure("ordinal", P, np.array([0, 2, 0, 3]))
+    found = find_task("ordinal").measure(P, np.array([0, 2, 0, 3]))
     assert isinstance(found, OrdinalMetrics)
     assert found.mae == 1.0
     assert found.accuracy == 0.5
-    assert found.to_dict()["macro_f1"] == Metrics.of(P, np.array([0, 2, 0, 3])).macro_f1
+    assert found.to_dict()["macro_f1"] == CLASSIFICATION.measure(P, np.array([0, 2, 0, 3])).macro_f1
 
 
 @pytest.mark.parametrize("task", ["multi-label", "regression", "ordinal"])
@@ -187,13 +187,13 @@ def test_what_decided_each_label_adds_up_to_its_probability():
 
 def test_decisions():
     P = np.array([[0.9, 0.2], [0.1, 0.4]])
-    several, number = answers_of("multi-label"), answers_of("regression")
+    several, number = find_task("multi-label"), find_task("regression")
     assert several.decide(P).tolist() == [[True, False], [False, False]]
-    assert several.name(several.decide(P), ["x", "y"]) == [("x",), ()]
-    assert number.name(number.decide(P[:, :1]), ["value"]) == [0.9, 0.1]
+    assert several.to_labels(several.decide(P), ["x", "y"]) == [("x",), ()]
+    assert number.to_labels(number.decide(P[:, :1]), ["value"]) == [0.9, 0.1]
     assert several.explained(P[1]) == [1]
     assert number.explained(P[1, :1]) == [0]
-    assert answers_of("classification").explained(P[1]) == [1]
+    assert find_task("classification").explained(P[1]) == [1]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

@@ -14,6 +14,7 @@ import limelight
 import reference
 import trained
 from drawing import examples
+from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.runtime.word_parts import matrix_without, max_without, rows_without
@@ -75,9 +76,9 @@ def rows(weights: dict[str, np.ndarray], H: np.ndarray, attention: np.ndarray, h
 def expected_parts(weights: dict[str, np.ndarray], recipe: Any, S: np.ndarray) -> np.ndarray:
     """(n, size), from the definition at the top of the module."""
     H = reference.states(recipe, weights, S)
-    n, has_max = len(H), not recipe.attention_rows or recipe.max_row
+    n, has_max = len(H), not rows_of(recipe).attention or recipe.max_row
     A = np.empty((0, n))
-    if recipe.attention_rows:
+    if rows_of(recipe).attention:
         A = reference.attention(H, **reference.part(weights, "pooling"))[1]
 
     def unit(kept: list[int]) -> np.ndarray:
@@ -112,9 +113,9 @@ def test_a_models_parts_follow_from_their_definition(name):
         )
 
 
-@pytest.mark.parametrize("embedding", ["self-attention", "max"])
-def test_a_readers_parts_follow_from_their_definition(embedding):
-    reader = reader_of(embedding)
+@pytest.mark.parametrize("pooling", ["self-attention", "max"])
+def test_a_readers_parts_follow_from_their_definition(pooling):
+    reader = reader_of(pooling)
     weights = {key: np.asarray(array, float) for key, array in reader.weights.items()}
     for text in ("a b c a", "g", "", "f e"):
         S = weights["words.weight"][reader.tokenizer.locate(text)[0]]

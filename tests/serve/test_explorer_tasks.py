@@ -17,7 +17,6 @@ from limelight.explain import joint
 from limelight.explain.calibration import measure_calibration
 from limelight.reading import captions
 from limelight.reading.picture import make_picture
-from limelight.runtime.metrics import measure
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
@@ -61,7 +60,7 @@ def model_of(task: str, pair: str | None = None, rows: int = 3) -> Model:
 
 
 def truth_of(task: str) -> np.ndarray:
-    return find_task(task)(TRUE[task]).index(LABELS[task], "test.csv")
+    return find_task(task).column(TRUE[task]).index(LABELS[task], "test.csv")
 
 
 def data_of(task: str, *others: Model) -> ExploredData:
@@ -281,7 +280,7 @@ def test_rows_of_ordered_labels(tmp_path: Path) -> None:
     errors = np.abs(means - np.array([1, 2, 5])[truth])
     assert errors[off].tolist() == sorted(errors.tolist(), reverse=True)
     assert wrong == np.flatnonzero(decided != truth).tolist()
-    metrics = measure("ordinal", P, truth)
+    metrics = find_task("ordinal").measure(P, truth)
     assert found["score"] == f"{metrics.accuracy:.2%} right, mean error {metrics.mae:.3f}"
     assert found["orders"] == ["least", "most", "low", "high", "off"]
     assert found["again"] == ["sort=high", ""]
@@ -320,7 +319,7 @@ def test_rows_of_several_labels(tmp_path: Path) -> None:
             np.stack([expected.accuracy, expected.confidence], axis=1) * expected.counts[:, None],
             atol=1e-4,
         )
-    metrics = measure("multi-label", P, truth, model.thresholds)
+    metrics = find_task("multi-label").measure(P, truth, model.thresholds)
     exact = f"{metrics.subset_accuracy:.2%}"
     assert found["score"] == f"micro F1 {metrics.micro_f1:.3f}, all labels right for {exact}"
     assert [[c["right"], c["predicted"], c["real"]] for c in found["counts"]] == metrics.counts.T.tolist()
@@ -381,7 +380,7 @@ def test_rows_of_numbers(tmp_path: Path) -> None:
     mask = (truth >= 0) & (truth <= 3) & (values >= -0.5) & (values <= 1.5)
     assert 0 < mask.sum() < 60
     assert inside == np.flatnonzero(mask).tolist()
-    metrics = measure("regression", values[:, None], truth)
+    metrics = find_task("regression").measure(values[:, None], truth)
     assert found["score"] == f"R² {metrics.r2:.3f}, mean error {metrics.mae:.4g}".replace("-", "−")
     assert found["again"] == ["area=0%2C-0.5%2C3%2C1.5"]
     low, high = min(values.min(), truth.min()), max(values.max(), truth.max())
@@ -595,7 +594,7 @@ def test_the_score_is_of_the_rows_that_were_not_learnt_from(tmp_path: Path) -> N
     assert 20 <= known.sum() < len(TEXTS)
     assert found["told"] == f"{known.sum()} of these {len(TEXTS)} rows were learnt from."
     assert found["rows"] == [np.flatnonzero(known).tolist(), np.flatnonzero(~known).tolist()]
-    metrics = measure("ordinal", model.predict_proba(TEXTS)[~known], truth[~known])
+    metrics = find_task("ordinal").measure(model.predict_proba(TEXTS)[~known], truth[~known])
     assert found["score"] == f"{metrics.accuracy:.2%} right, mean error {metrics.mae:.3f}"
     assert found["learnt"] == (~known).sum()
     assert found["again"] == ["learnt=no", ""]

@@ -183,16 +183,16 @@ def test_sets_numbers_and_order_as_columns():
 def test_held_out_rows_cover_the_labels_and_the_range():
     rng = np.random.default_rng(0)
     sets = (rng.random((400, 6)) < [0.5, 0.3, 0.1, 0.05, 0.05, 0.02]).astype(np.uint8)
-    held = choose_held_out(find_task("multi-label").strata(sets), 0.2, seed=0)
+    held = choose_held_out(find_task("multi-label").column.strata(sets), 0.2, seed=0)
     assert 60 <= held.sum() <= 100
     assert sets[held].any(axis=0).all()
     assert sets[~held].any(axis=0).all()
     values = rng.exponential(size=500).astype(np.float32)
-    strata = find_task("regression").strata(values)
+    strata = find_task("regression").column.strata(values)
     assert np.bincount(strata).tolist() == [50] * 10
     held = choose_held_out(strata, 0.1, seed=0)
     assert np.bincount(strata[held]).tolist() == [5] * 10
-    assert find_task("regression").strata(np.array([1.0, 1, 1, 2], np.float32)).max() <= 1
+    assert find_task("regression").column.strata(np.array([1.0, 1, 1, 2], np.float32)).max() <= 1
 
 
 def test_texts_in_memory(tmp_path):

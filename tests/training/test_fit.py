@@ -249,7 +249,7 @@ def test_clipping_at_the_gates_reaches_the_lstm() -> None:
     start = build_network(toys.dataset(), toys.recipe()).encoder.W_hh_0
     moved = [(weights(f)["encoder.W_hh_0"] - start).abs().max().item() for f in (free, tight)]
     assert moved[1] < 0.1 * moved[0]
-    run(epochs=1, clip_gates=0.5, embedding="cnn")  # a CNN has none: nothing to clip
+    run(epochs=1, clip_gates=0.5, encoder="cnn", pooling="max")  # a CNN has none: nothing to clip
 
 
 def test_pretrained_vectors_are_used() -> None:
@@ -390,6 +390,10 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_network_that_cannot_fit_is_refused_before_it_is_built() -> None:
-    for options in ({"hidden": 10**9}, {"word_size": 10**12}, {"embedding": "cnn", "hidden": 10**300}):
+    for options in (
+        {"hidden": 10**9},
+        {"word_size": 10**12},
+        {"encoder": "cnn", "pooling": "max", "hidden": 10**300},
+    ):
         with refuses("memory"):
             fit(toys.dataset(), toys.recipe(**options), show=False)

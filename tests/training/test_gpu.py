@@ -36,8 +36,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "mix_units": 5,
     },
     "author": {"author_code": True},
-    "max": {"embedding": "max", "layers": 2},
-    "cnn": {"embedding": "cnn"},
+    "max": {"pooling": "max", "layers": 2},
+    "cnn": {"encoder": "cnn", "pooling": "max"},
 }
 
 

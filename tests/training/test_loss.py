@@ -11,6 +11,7 @@ import torch
 
 import reference
 from limelight.config.recipe import ModelRecipe
+from limelight.network.parts import rows_of
 from limelight.text.dataset import Dataset
 from limelight.training.context import Processes
 from limelight.training.feed import HostFeed
@@ -35,7 +36,7 @@ def loss_of(
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
     batch = feed.batch(torch.tensor(rows), width)
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-    rows = recipe.model.attention_rows
+    rows = rows_of(recipe.model).attention
     return loss(output, batch, recipe.training, rows, len(data.tokenizer))
 
 
@@ -118,10 +119,10 @@ def test_the_max_row_is_not_penalised() -> None:
     assert joined.penalty.item() == pytest.approx(without.penalty.item(), abs=1e-12)
 
 
-@pytest.mark.parametrize("embedding", ["max", "cnn"])
-def test_baselines_are_not_penalised(embedding: str) -> None:
+@pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
+def test_baselines_are_not_penalised(encoder: str) -> None:
     data = toys.dataset()
-    found = loss_of(data, list(range(6)), embedding=embedding, penalty=5.0)
+    found = loss_of(data, list(range(6)), encoder=encoder, pooling="max", penalty=5.0)
     assert found.penalty.item() == 0
     assert found.total.item() == found.labels.item()
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from limelight import TextClassifier
 from limelight.config.presets import preset
 from limelight.config.recipe import TextRecipe
-from limelight.network.modules import recipe_with
+from limelight.network.modules import Modules, recipe_with
 from limelight.text.encode import encode_texts
 from limelight.training import Callback, fit
 from limelight.training.starting_network import build_network, fit_first_head, read_features
@@ -38,7 +38,7 @@ def encoded(all_words: bool = True):
 
 
 def trained(module, folder=None, resume=False, **options):
-    recipe = recipe_with(preset("tiny").override(**{**SMALL, **options}), module)
+    recipe = recipe_with(preset("tiny").override(**{**SMALL, **options}), Modules(module))
     return fit(encoded(), recipe, folder, encoder=module, show=False, resume=resume)
 
 
@@ -95,7 +95,7 @@ def test_a_run_is_resumed_with_the_same_bits(tmp_path):
 
 
 def test_a_recipe_with_a_module_needs_the_module():
-    recipe = recipe_with(preset("tiny"), Gru())
+    recipe = recipe_with(preset("tiny"), Modules(Gru()))
     with refuses("encoder-missing"):
         fit(encoded(), recipe, show=False)
     with refuses("encoder-other"):
@@ -105,8 +105,8 @@ def test_a_recipe_with_a_module_needs_the_module():
 def test_the_first_classifier_is_logistic_regression_on_M():
     """More features than rows are fitted by their coordinates: the gradient of the objective is zero."""
     dataset, module = encoded(), FrozenTable()
-    recipe = recipe_with(preset("small").override(rows=9, attention_hidden=4), module)
-    network = build_network(dataset, recipe, None, module).eval()
+    recipe = recipe_with(preset("small").override(rows=9, attention_hidden=4), Modules(module))
+    network = build_network(dataset, recipe, None, Modules(module)).eval()
     found = fit_first_head(network, dataset.splits["train"], None, 0)
     rows = np.arange(len(TEXTS))
     v = read_features(network, dataset.splits["train"], rows)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from limelight.network.parts import rows_of
 from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import loss
@@ -38,7 +39,7 @@ def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
         batch = other.feed.batch(torch.from_numpy(rows(number)))
         adam.zero_grad()
         output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        loss(output, batch, recipe, other.objective.recipe.model.attention_rows).total.backward()
+        loss(output, batch, recipe, rows_of(other.objective.recipe.model).attention).total.backward()
         adam.step()
     stepper.finish()
     assert stepper.seen_words is not None

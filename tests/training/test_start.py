@@ -10,6 +10,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from limelight.config.recipe import Recipe
+from limelight.network.parts import rows_of
 from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
@@ -215,7 +216,7 @@ VECTORS = {"pair": "vectors", "vector_size": 5, "vector_rank": 4}
 def test_a_pair_of_vectors_has_the_readers_cosine_among_its_features():
     data, start = pair_data(), toy_start(toys.dataset())
     network = build_network(data, toy_recipe(**VECTORS), start)
-    M, M2 = torch.randn(2, 6, network.recipe.matrix_rows, 2 * network.recipe.hidden)
+    M, M2 = torch.randn(2, 6, sum(rows_of(network.recipe)), 2 * network.recipe.hidden)
     W_shared, W_rows = (start.weights[f"vector.{name}"] for name in ("W_shared", "W_rows"))
     u, v = ((x.numpy() @ W_shared.T).reshape(6, -1) @ W_rows.T for x in (M, M2))
     cosines = (u * v).sum(1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from limelight.network.outputs import activate
-from limelight.reading.answers import answers_of
 from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
+from limelight.text.tasks import find_task
 from limelight.training.evaluate import evaluate, logits
 from limelight.training.loss import TASK_LOSSES
 from limelight.training.outcome import results_of, weights_of
@@ -66,7 +66,7 @@ def test_losses_and_scores_of_ordered_classes():
     found = objective.losses(torch.from_numpy(Z), torch.from_numpy(labels))
     assert np.allclose(found.numpy(), losses, atol=1e-10)
     middle = [next(k for k in range(4) if row[: k + 1].sum() >= 0.5) for row in p]
-    assert answers_of("ordinal").decide(p).tolist() == middle
+    assert find_task("ordinal").decide(p).tolist() == middle
     scores = objective.scores(torch.from_numpy(Z), torch.from_numpy(labels))
     assert scores.tolist() == (np.array(middle) == labels).tolist()
     far = torch.tensor([[900.0, 0.0, -900.0]])

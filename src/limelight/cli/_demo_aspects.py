@@ -65,9 +65,10 @@ def _train(out: Path, args: argparse.Namespace, rows: list[Any]) -> Model:
     from ..runtime.find_aspects import settle_aspects
     from ..runtime.start import start_of
     from ..text.encode import encode_texts
+    from ..text.tasks import ORDINAL
     from ..training import fit
 
-    recipe = preset(args.preset).override(seed=args.seed, task="ordinal")
+    recipe = preset(args.preset).override(seed=args.seed, task=ORDINAL.name)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     start = start_of(recipe)[1]
     texts, stars = [row["text"] for row in rows], [row["stars"] for row in rows]

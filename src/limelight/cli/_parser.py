@@ -14,15 +14,13 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..config.migrations import EMBEDDINGS, split_embedding
 from ..config.presets import PRESETS, preset
 from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 COMMANDS = (  # in the order of the help
     "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
-    "similar", "trust", "compare", "explore", "index", "search", "info", "serve", "encode", "paper",
-    "pretrain", "completion",
+    "similar", "trust", "explore", "index", "search", "info", "serve", "encode", "pretrain", "completion",
 )  # fmt: skip
 DEFAULT_PRESET = "small"
 conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
@@ -169,9 +167,6 @@ def add_section(parser: argparse.ArgumentParser, title: str, about: str, values:
     """Add a flag for every field of a recipe; with `hide`, `--help` shows only the basic ones."""
     if "--help-all" not in parser._option_string_actions:
         parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
-        # as 0.2 called encoder and pooling together
-        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-        parser.add_argument("--embedding", choices=tuple(EMBEDDINGS), **hidden)
     group = parser.add_argument_group(title, about)
     for f in (f for f in dataclasses.fields(values) if f.metadata["flag"]):
         add_option(group, f, getattr(values, f.name), hide=hide and not f.metadata["basic"])
@@ -184,8 +179,7 @@ def recipe_from(args: argparse.Namespace) -> Recipe:
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """The recipe's options that were given as flags."""
-    given = {name: getattr(args, name) for name in (*options(), "embedding") if hasattr(args, name)}
-    return split_embedding(given)
+    return {name: getattr(args, name) for name in options() if hasattr(args, name)}
 
 
 def given_data(args: argparse.Namespace) -> list[str]:

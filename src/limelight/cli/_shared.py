@@ -38,10 +38,7 @@ FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
 
 
 FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, what it is, its default
-    "--text": (
-        "COL",
-        "text column; detected if its name is unambiguous, or its texts are by far the longest",
-    ),
+    "--text": ("COL", "text column; detected by its name, or if its texts are by far the longest"),
     "--label": ("COL", "label column; detected if its name is unambiguous"),
     "--text2": ("COL", "column of the second text, for pairs"),
     "--skip-bad": ("", "skip rows without text or label, and name the first of them"),
@@ -388,7 +385,7 @@ def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[l
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []
-    rng, labels, number = random.Random(seed), find_task(task)(), 0
+    rng, labels, number = random.Random(seed), find_task(task).column(), 0
     for number, row in enumerate(read, 1):
         if row.label is not None:
             labels.append(row.label)

@@ -156,5 +156,4 @@ Finished in {seconds:.0f} s. These and more pictures as a page: {out / "index.ht
 What to try next:
   limelight explain {out / "model"} "The soup was cold but the waiter was lovely."
   limelight info {out / "model"}
-  limelight train your.csv --text COLUMN --label COLUMN --out model
-  limelight compare your.csv --text COLUMN --label COLUMN"""
+  limelight train your.csv --text COLUMN --label COLUMN --out model"""

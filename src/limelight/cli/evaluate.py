@@ -25,8 +25,8 @@ from ._shared import (
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered
     from ..runtime.held_out import HeldOut
-    from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
+    from ..text.metrics import AnyMetrics
 
 WIDTH = 100  # columns of a terminal that the tables fit into
 MAX_LABEL, MAX_PAIRS = 40, 20  # characters of a label, and pairs of classes in place of a wide matrix
@@ -83,7 +83,7 @@ class _Measured(NamedTuple):
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95% interval of the accuracy, if that is among the figures."""
-        from ..runtime.metrics import wilson
+        from ..text.metrics import wilson
 
         figures = self.results.to_dict()
         return wilson(figures["accuracy"], figures["rows"]) if "accuracy" in figures else None
@@ -91,29 +91,27 @@ class _Measured(NamedTuple):
 
 def _measure(args: argparse.Namespace) -> _Measured:
     from ..runtime.held_out import HeldOut
-    from ..runtime.metrics import measure
     from ..runtime.model import Model
     from ..runtime.predictions import predict_labelled
+    from ..text.tasks import find_task
 
     model = Model.load(args.model, precision=args.precision, device=args.device)
     table, columns = open_data(args, model.pair)
     P, truth, learnt = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
     rows = HeldOut.of({args.model: learnt}, len(truth))
-    new = rows.measured
-    of_all, results = (
-        measure(model.task, P[some], truth[some], model.thresholds) for some in (slice(None), new)
-    )
+    new, measure = rows.measured, find_task(model.task).measure
+    of_all, results = (measure(P[some], truth[some], model.thresholds) for some in (slice(None), new))
     return _Measured(model, rows, results, of_all, _answered(args, model, P[new], truth[new]))
 
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
     """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
-    from ..reading.answers import answers_of
     from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
+    from ..text.tasks import find_task
 
     if args.target_precision is None and args.abstain_below is None:
         return None
-    if not answers_of(model.task).is_class:
+    if not find_task(model.task).is_class:
         raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth

@@ -151,11 +151,11 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     """A sample of the rows of DATA, as the models read them."""
     if args.data is None:
         return None
-    from ..reading.answers import answers_of
     from ..serve.explored import explore_data
+    from ..text.tasks import find_task
 
     model = models[0]
-    if answers_of(model.task).has_several:
+    if find_task(model.task).has_several:
         most = min(most, MAX_PROBABILITIES // len(model.labels))
     rows, truth, count = _labelled(args, model, most)
     if count > most:
@@ -182,7 +182,7 @@ def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[R
         try:
             rows, labels, count = sample_rows(labelled, most, model.task)
             labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
-            column = find_task(model.task)([row.label for row in rows])
+            column = find_task(model.task).column([row.label for row in rows])
             return rows, column.index(model.labels, args.data), count
         except LimelightError as error:
             if args.label:

@@ -115,8 +115,8 @@ def _summarise(
 
 def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) -> bool:
     """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
-    from ..reading.answers import answers_of
     from ..runtime.model_aspects import require_aspects
+    from ..text.tasks import find_task
 
     if args.date or args.by or args.summary:
         if len(models) > 1:
@@ -124,7 +124,7 @@ def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) ->
         require_aspects(models[0].aspects)
     if len(models) > 1 or not models[0].aspects.enabled:
         return True
-    if answers_of(models[0].task).is_number:
+    if find_task(models[0].task).is_number:
         return False
     args.label = args.label or _find_label(args, table, models[0])
     return args.label is not None

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
 from ._shared import (
@@ -110,7 +111,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
-    from ..runtime.metrics import forgetting_sentence, with_baselines
+    from ..runtime.results import forgetting_sentence, with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"]
@@ -137,7 +138,7 @@ def _suggest_ordinal(dataset: Dataset) -> None:
     """Point out on standard error that labels look like ratings, which classification takes as unrelated."""
     labels = dataset.labels
     numbers = [label for label in labels if type(label) is int]
-    if dataset.task != "classification" or not MIN_RATINGS <= len(numbers) == len(labels) <= MAX_RATINGS:
+    if dataset.task != DEFAULT_TASK or not MIN_RATINGS <= len(numbers) == len(labels) <= MAX_RATINGS:
         return
     low, high = min(numbers), max(numbers)
     if high - low + 1 == len(numbers):

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..network.parts import rows_of
 from ._parser import add_flag
 from ._shared import add_shared, check_least, check_out, load_models, print_result, sample, save_page, table
 
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     if args.out:
         names = {"name": Path(args.model).resolve().name, "data": Path(args.data).name}
         save_page(args, trust_page(found, model, **names, agreement=alike, other=str(args.other)))
-    print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
+    print_result(args, data, _format_trust(found, alike, rows_of(model.recipe.model).has_max_row))
 
 
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:

@@ -66,8 +66,6 @@ class ReaderRecipe:
         >>> ReaderRecipe().override(rows=8).rows
         8
         """
-        if "embedding" in options:  # as 0.2 called it
-            options["pooling"] = options.pop("embedding")
         known = [f.name for f in dataclasses.fields(self)]
         if unknown := [name for name in options if name not in known]:
             hint = f"the options are: {', '.join(known)}"

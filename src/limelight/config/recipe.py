@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LimelightError
-from .migrations import RENAMED, split_embedding, upgrade
+from .migrations import RENAMED, upgrade
 from .options import Needs, check_value, option, to_builtin
 
 ATTENTION = Needs("pooling 'self-attention'", lambda o: o.pooling == "self-attention")
@@ -32,8 +32,10 @@ PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
 # An encoder of the user's own, which reads word vectors, or the words themselves; `hidden` is the size of H.
-MODULES = ("module", "word-module")
+MODULES = ("module", "word-module")  # encoders of the user's own
+POOLING_MODULE = "module"
 TASKS = ("classification", "multi-label", "ordinal", "regression")
+DEFAULT_TASK = TASKS[0]
 
 # Below an option's sentence, one line says which values it takes and when it matters.
 # fmt: off
@@ -100,7 +102,7 @@ class ModelRecipe:
     pooling: str = option(
         "self-attention",
         "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
-        choices=("self-attention", "max"),
+        choices=("self-attention", "max"), further=(POOLING_MODULE,),
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     buckets: int = option(
@@ -169,39 +171,39 @@ class ModelRecipe:
     )
 
     @property
-    def has_module(self) -> bool:
+    def has_encoder_module(self) -> bool:
         """Whether the encoder is a module of the user's own."""
         return self.encoder in MODULES
 
     @property
+    def has_pooling_module(self) -> bool:
+        """Whether the pooling is a module of the user's own."""
+        return self.pooling == POOLING_MODULE
+
+    @property
+    def has_module(self) -> bool:
+        """Whether one of both is."""
+        return self.has_encoder_module or self.has_pooling_module
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether the encoder reads the words themselves, and not their vectors."""
+        return self.encoder == "word-module"
+
+    @property
+    def is_reader(self) -> bool:
+        """Whether the head gives a vector."""
+        return READER.holds(self)
+
+    @property
     def table_size(self) -> int:
         """Columns of the table of word vectors: none, if the encoder reads the words themselves."""
-        return 0 if self.encoder == "word-module" else self.word_size
+        return 0 if self.reads_words else self.word_size
 
     @property
     def spells_words(self) -> bool:
         """Whether words outside the vocabulary are read by their spelling, as a reader does."""
-        return self.head == "vector" and self.buckets > 0
-
-    @property
-    def attention_rows(self) -> int:
-        """Rows of M made by self-attention [r], which the penalty applies to."""
-        return self.rows if self.pooling == "self-attention" else 0
-
-    @property
-    def has_max_row(self) -> bool:
-        """Whether the last row of M is the max-pooled one."""
-        return self.pooling == "self-attention" and self.max_row
-
-    @property
-    def matrix_rows(self) -> int:
-        """Rows of M; only self-attention has several."""
-        return self.attention_rows + self.max_rows
-
-    @property
-    def max_rows(self) -> int:
-        """Its last rows, one at most, that hold maxima over the words instead of attention."""
-        return int(self.has_max_row or self.pooling == "max")
+        return self.is_reader and self.buckets > 0
 
 
 @dataclass(frozen=True)
@@ -312,7 +314,7 @@ class Recipe:
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
         sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-        for name, value in split_embedding(options).items():
+        for name, value in options.items():
             sections[section_of(name)][name] = to_builtin(value)
         return Recipe(**{s: dataclasses.replace(getattr(self, s), **o) for s, o in sections.items()})
 

@@ -13,15 +13,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
-from ..config.migrations import split_embedding
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
-from ..network.modules import VECTOR_OPTIONS, is_module, recipe_with, split_module
-from ..reading.answers import answers_of
+from ..network.modules import VECTOR_OPTIONS, Modules, recipe_with, split_modules
 from ..runtime.model import Model
 from ..text import coerce
 from ..text.coerce import Targets, as_list, as_texts, check_same_length, is_label
+from ..text.tasks import REGRESSION, find_task
 
 if TYPE_CHECKING:
     from ..training.callbacks import Callback
@@ -57,7 +56,6 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
         self.callbacks, self.aspects, self.loss = callbacks, aspects, loss
-        given = split_embedding(given)
         for name in given:
             if name == "seed":
                 wrong = "there is no option 'seed'; did you mean 'random_state'?"
@@ -75,29 +73,29 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
             given["seed"] = given["seed"].randint(2**31 - 1)
         task = given.get("task", "auto")
-        numbers = answers_of(task).is_number if task in TASKS else self._predicts_numbers
+        numbers = find_task(task).is_number if task in TASKS else self._predicts_numbers
         if numbers != self._predicts_numbers:
             right = "Regressor" if numbers else "Classifier"
             wrong = f"task is {task!r}; use a Text{right} or Pair{right} for it"
             raise LimelightError(wrong, code="model-task")
-        if self._predicts_numbers:
-            given["task"] = "regression"
+        if self._predicts_numbers and task == "auto":
+            given["task"] = REGRESSION.name
         try:
             recipe = preset_of(self.preset).override(**given)
-            return recipe if self._module is None else recipe_with(recipe, self._module, given)
+            return recipe_with(recipe, self._modules, given) if self._modules else recipe
         except LimelightError as error:
             message = re.sub("^seed is", "random_state is", str(error))
             raise LimelightError(message, code=error.code) from None
 
     def _given(self) -> dict[str, Any]:
-        """The recipe's options that were passed, but for an encoder of the user's own."""
+        """The recipe's options that were passed, but for modules of the user's own."""
         given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
-        return split_module({name: value for name, value in given.items() if value is not None})[0]
+        return split_modules({name: value for name, value in given.items() if value is not None})[0]
 
     @property
-    def _module(self) -> Any:
-        """The encoder, if it is the user's own."""
-        return self.encoder if is_module(self.encoder) else None
+    def _modules(self) -> Modules:
+        """The parts that are the user's own."""
+        return split_modules(vars(self))[1]
 
     @property
     def _model(self) -> Model:
@@ -116,7 +114,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
-        several = answers_of(model.task).has_several
+        several = find_task(model.task).has_several
         if several and self._indicator and abstain_below is None:
             return model.decide(self._predict_proba(columns)).astype(np.int64)
         answers = model.predict(*columns, abstain_below=abstain_below)
@@ -152,7 +150,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error.
         """
-        task, answers = self._model.task, answers_of(self._model.task)
+        task, answers = self._model.task, find_task(self._model.task)
         if answers.is_number:
             return coerce.match_targets(labels, Targets(task, np.empty(0), []), "labels")
         if answers.has_several:
@@ -180,10 +178,10 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._model.save(folder, overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path, *, encoder: Any = None) -> Self:
-        """Open a saved folder as a fitted estimator; with the encoder, if it was one of your own."""
-        model = Model.load(folder, encoder=encoder)
-        numbers = answers_of(model.task).is_number
+    def load(cls, folder: str | Path, *, encoder: Any = None, pooling: Any = None) -> Self:
+        """Open a saved folder as a fitted estimator, with the encoder and the pooling that were your own."""
+        model = Model.load(folder, encoder=encoder, pooling=pooling)
+        numbers = find_task(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
             wrong = f"{folder} holds a {right}; open it with {right}.load or limelight.load"
@@ -195,6 +193,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if encoder is not None:
             values["encoder"], more = encoder, () if model.recipe.model.table_size else VECTOR_OPTIONS
             unused |= dict.fromkeys(("hidden", "layers", "start", *more), "")
+        if pooling is not None:
+            values["pooling"] = pooling
+            unused |= dict.fromkeys(("rows", "attention_hidden", "max_row", "start"), "")
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_ = model, model.recipe
         self.aspects = model.aspects.to_dict() or None

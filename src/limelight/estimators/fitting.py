@@ -13,15 +13,15 @@ from ..config.effects import warn_unused
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..reading.answers import answers_of
 from ..runtime.find_aspects import settle_aspects
-from ..runtime.model_aspects import facts_of_training
+from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
 from ..text.coerce import Targets, as_list, check_same_length, class_numbers
 from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
+from ..text.tasks import find_task
 from ..training import need_torch
 from .fitted import Fitted, TextColumns, sample_weights
 
@@ -65,8 +65,8 @@ class Estimator(Fitted):
         check_same_length(texts, listed, "labels")
         names = self._fixed_classes(classes)
         recipe, start = self._continued_from()
-        task = "classification" if recipe.text.task == "auto" else recipe.text.task
-        if not answers_of(task).is_class:
+        task = find_task(recipe.text.task).name
+        if not find_task(task).is_class:
             wrong = f"partial_fit is for one class a text; the task is {task!r}: use fit"
             raise LimelightError(wrong, code="model-task")
         targets = Targets(task, names, class_numbers(listed, names.tolist()))
@@ -108,12 +108,14 @@ class Estimator(Fitted):
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
+        if self.aspects:
+            check_takes_aspects(dataset.task, dataset.pair, self._modules.pooling is not None)
         aspects = settle_aspects(self.aspects, dataset)
         labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
         dataset = dataclasses.replace(dataset, labels=labels)
         used = recipe.override(epochs=1, schedule="constant") if once else recipe
         how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
-        fitted = fit(dataset, used, start=start, encoder=self._module, loss=self.loss, **how)
+        fitted = fit(dataset, used, start=start, **self._modules._asdict(), loss=self.loss, **how)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)
@@ -139,7 +141,7 @@ class Estimator(Fitted):
         weights, by_class = sample_weights(sample_weight, rows), self.class_weight
         if not isinstance(by_class, Mapping):
             return weights
-        if not answers_of(targets.task).is_class:
+        if not find_task(targets.task).is_class:
             wrong = f"class_weight needs one class for each text; the task is {targets.task!r}"
             raise LimelightError(wrong, code="task-option")
         classes = targets.classes.tolist()
@@ -173,7 +175,7 @@ class ClassifierTags(ClassifierMixin):
 
 def _joined(targets: Targets, known: Sequence[Label]) -> Targets:
     """The targets with the classes of the trained model to start from as well, if they share any."""
-    answers = answers_of(targets.task)
+    answers = find_task(targets.task)
     if targets.indicator or answers.is_number:
         return targets
     own = targets.classes.tolist()

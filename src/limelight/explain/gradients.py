@@ -34,8 +34,8 @@ def network_of(model: Model) -> Network:
         wrong = "gradients are those of word vectors; the encoder of this model reads words"
         raise LimelightError(wrong, code="model-task")
     sizes = len(model.tokenizer), len(model.labels), model.pair
-    module = copy.deepcopy(model.module)
-    return with_weights(lambda: Network(model.recipe.model, *sizes, module), model.weights)
+    modules = copy.deepcopy(model.modules)
+    return with_weights(lambda: Network(model.recipe.model, *sizes, modules), model.weights)
 
 
 def integrated_gradients(

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..reading.answers import answers_of
 from ..reading.pieces import Pieces, split_pieces
-from ..reading.questions import class_values
 from ..reading.reading import AnyReading, JointWords, PairReading
 from ..reading.row_names import FUNCTION_WORDS, is_function_word
 from ..runtime.model import Model
 from ..text.labels import Label
+from ..text.questions import class_values
+from ..text.tasks import find_task
 from .variants import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
@@ -43,7 +43,7 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
     (JointWords(first=(0, 1), second=(1, 2), without_first=0.04, without_second=0.09, without_both=0.31),)
     """
     model = as_model(model)
-    is_number, is_long = reading.sides[0].task == "regression", count_words(reading) > MAX_WORDS
+    is_number, is_long = find_task(reading.sides[0].task).is_number, count_words(reading) > MAX_WORDS
     if is_number or is_long or reading.sides[0].decided is None:
         return reading
     texts = [split_pieces(side) for side in reading.sides]
@@ -62,7 +62,7 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
 
 def page_rules(task: str, labels: Sequence[Label]) -> dict[str, Any]:
     """The words and limits, for a page that looks for them itself (serve/page/joint.js)."""
-    least = None if answers_of(task).is_number else _least(task, labels)
+    least = None if find_task(task).is_number else _least(task, labels)
     return {
         "minJoint": MIN_JOINT, "minAnswer": least, "minTimes": MIN_TIMES, "maxJoint": MAX_JOINT,
         "maxWords": MAX_WORDS_IN_PAGE, "strongest": _STRONGEST, "negations": _NEGATIONS, "after": _AFTER,
@@ -112,11 +112,12 @@ def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     side, k = reading.sides[0], reading.target
     if side.versus is not None:
         return np.asarray(P[:, k] / np.maximum(P[:, k] + P[:, side.labels.index(side.versus)], 1e-30))
-    return np.asarray(P @ np.array(class_values(side.labels)) if side.asked == "ordinal" else P[:, k])
+    is_mean = find_task(side.asked).is_ordered
+    return np.asarray(P @ np.array(class_values(side.labels)) if is_mean else P[:, k])
 
 
 def _least(task: str, labels: Sequence[Label]) -> float:
-    if task != "ordinal":
+    if not find_task(task).is_ordered:
         return MIN_JOINT
     values = class_values(labels)
     return MIN_JOINT * (max(values) - min(values)) / 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..reading.reading import AnyReading
 from ..reading.row_names import is_function_word
-from ..runtime.metrics import wilson
+from ..text.metrics import wilson
 from ..text.names import Names
 
 MIN_TEXTS, MIN_TEXTS_OF_GROUP = 3, 10  # that have a word: one written as a name, and one of a single group

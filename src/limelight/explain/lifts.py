@@ -23,13 +23,14 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..reading.aspects import normalise
-from ..reading.questions import are_numbers, class_values
 from ..reading.reading import Reading
 from ..runtime.model import Model
 from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
 from ..tables.rows import is_missing
 from ..text.labels import Label
+from ..text.questions import are_numbers, class_values
+from ..text.tasks import find_task
 from .intervals import (
     Difference,
     Mean,
@@ -473,7 +474,7 @@ def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
 
 def unit_of(model: Model) -> str:
     """What effects are counted in."""
-    if model.task == "regression":
+    if find_task(model.task).is_number:
         return "number"
     return "stars" if are_numbers(model.labels) else "probability"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..reading.reading import AnyReading
-from ..runtime.metrics import spearman
+from ..text.metrics import spearman
 
 
 class Agreement(NamedTuple):

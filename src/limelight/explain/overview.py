@@ -111,7 +111,7 @@ def remove_rows(
     before = np.stack([each.probabilities for each in readings])
     answers, texts = model.decide(before), np.arange(len(before))
     targets = np.array([each.target for each in readings])
-    truth = None if labels is None else find_task(model.task)(labels).index(model.labels, "the data")
+    truth = None if labels is None else find_task(model.task).column(labels).index(model.labels, "the data")
 
     def remove(row: int) -> RowEffect:
         after = model.classify(*(_with_mean_row(m, row) for m in M))

@@ -1,24 +1,25 @@
-"""The pages of `limelight report`, `trust` and `compare`: a verdict in words, then the figures behind it."""
+"""The pages of `limelight report` and `limelight trust`: a verdict in words, then the figures behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
+from ..network.parts import rows_of
 from ..reading import captions
 from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
 from ..runtime.held_out import HeldOut, development_sentence
-from ..runtime.metrics import Metrics
 from ..runtime.model import Model
+from ..text.metrics import Metrics
+from ..text.tasks import find_task
 from . import plots
 from .attribution import NAMES
 from .calibration import mcnemar
@@ -31,7 +32,6 @@ from .render import render_page
 from .trust import RANDOM, Trust
 
 if TYPE_CHECKING:
-    from ..training.compare import Contestant
     from .report import Baselines, ModelReport
 
 EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
@@ -58,45 +58,9 @@ def trust_page(
         "trust.html.jinja", title=f"How far to trust {name} on {data}", trust=trust,
         agreement=agreement, other=other, names=model.row_names or ("",) * len(trust.rows),
         labelled=any(row.accuracy_drop is not None for row in trust.rows),
-        has_max_row=model.recipe.model.has_max_row,
+        has_max_row=rows_of(model.recipe.model).has_max_row,
         plot=plots.curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
     )  # fmt: skip
-
-
-def compare_page(contestants: Sequence[Contestant], rows: Mapping[str, int], data: str) -> str:
-    """The page; `rows` has the number of rows of each split that was measured on."""
-    from ..training.compare import duration, megabytes, spread
-
-    best, sentence = verdict(contestants, rows)
-    return render_page(
-        "compare.html.jinja", title=f"What works best on {data}", contestants=contestants, best=best,
-        splits=[name for name in ("dev", "test") if rows.get(name)], verdict=sentence,
-        seeds=max(len(one.seeds) for one in contestants),
-        spread=spread, mean=np.mean, duration=duration, megabytes=megabytes,
-    )  # fmt: skip
-
-
-def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple[Contestant, str]:
-    """The most accurate model, and in a sentence how sure that is.
-
-    Two accuracies are called level if they differ by at most two standard errors of an accuracy measured on
-    this number of rows: different rows might give a different order.
-
-    >>> from limelight.training.compare import Contestant
-    >>> found = [Contestant("max", 10, test=[0.8]), Contestant("cnn", 10, test=[0.5])]
-    >>> verdict(found, {"test": 1000})[1]
-    'BiLSTM + max pooling + MLP is the most accurate on the test set, with 80.0%; the others are behind.'
-    """
-    split = "test" if rows.get("test") else "dev"
-    accuracy = {one.name: float(np.mean(getattr(one, split))) for one in contestants}
-    best = max(contestants, key=lambda one: accuracy[one.name])
-    top = accuracy[best.name]
-    near = 2 * sqrt(top * (1 - top) / rows[split])
-    level = [name for name, each in accuracy.items() if top - each <= near and name != best.name]
-    unsure = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
-    rest = unsure if level else "the others are behind"
-    which = {"test": "test", "dev": "development"}[split]
-    return best, f"{best.name} is the most accurate on the {which} set, with {top:.1%}; {rest}."
 
 
 # ---------------------------------------------------------------- reports
@@ -134,7 +98,7 @@ def render_report(
         methods=dict.fromkeys(
             captions.method(side.decided_by, first.model.task) for side in first.readings[0].sides
         ),
-        is_ordinal=first.model.task == "ordinal",
+        is_ordinal=find_task(first.model.task).is_ordered,
         rows=[_sorted_rows(each) for each in reports],
         confusions=[_confusion(each) for each in reports],
         reliabilities=[plots.reliability_plot(each.calibration) for each in reports],

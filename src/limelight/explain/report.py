@@ -15,18 +15,19 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..errors import LimelightError, bad_value
-from ..reading.answers import answers_of
+from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL, trust_sentence
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
 from ..runtime.confidence import Answered, answered
 from ..runtime.held_out import HeldOut
-from ..runtime.metrics import BASELINES as BASELINE_NAMES
-from ..runtime.metrics import LabelMetrics, Metrics, measure, wilson, with_baselines
 from ..runtime.model import Model
+from ..runtime.results import BASELINES as BASELINE_NAMES
+from ..runtime.results import with_baselines
 from ..storage.files import atomic_file, check_writable
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
+from ..text.metrics import LabelMetrics, Metrics, wilson
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration
 from .leaks import Leak, Leaks
@@ -75,7 +76,7 @@ def measure_report(
     texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
     _check_names(chosen, names)
     shown = _aspect_texts(chosen, texts, labels, dates, groups, by)
-    if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
+    if shown and texts and (labels is None or find_task(chosen[0].task).is_number):
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
             raise LimelightError(message, code="option-conflict")
@@ -168,7 +169,7 @@ def _check_training(model: Model, train: TrainingTexts) -> None:
     from ..training import need_torch
 
     need_torch()
-    if not answers_of(model.task).is_class:
+    if not find_task(model.task).is_class:
         raise LimelightError(f"TF-IDF is not measured for the task {model.task!r}", code="model-task")
     texts, labels, texts2 = train
     if not len(texts) or any(column is not None and len(column) != len(texts) for column in (labels, texts2)):
@@ -184,7 +185,7 @@ def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
     def split(
         texts: Sequence[str], labels: Sequence[Label], texts2: Sequence[str] | None, where: str
     ) -> Split:
-        truth = find_task(model.task)(labels).index(model.labels, where)
+        truth = find_task(model.task).column(labels).index(model.labels, where)
         second = (None, None) if texts2 is None else model.tokenizer.encode(texts2)
         return Split(*model.tokenizer.encode(texts), truth, None, *second)
 
@@ -220,7 +221,7 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
 
 def check_task(models: Sequence[Model]) -> None:
     """Raise unless all models have the same task, and one that a report shows."""
-    if any(answers_of(each.task).is_number for each in models):
+    if any(find_task(each.task).is_number for each in models):
         message = (
             "a report on predicted numbers needs aspects ('limelight aspects'); or use 'limelight evaluate'"
         )
@@ -291,7 +292,7 @@ class ModelReport:
     @property
     def has_max_row(self) -> bool:
         """Whether the last row is the max-pooled one."""
-        return self.model.recipe.model.has_max_row
+        return rows_of(self.model.recipe.model).has_max_row
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -301,7 +302,7 @@ class ModelReport:
     @property
     def several(self) -> bool:
         """Whether a text may have several labels."""
-        return answers_of(self.model.task).has_several
+        return find_task(self.model.task).has_several
 
     @property
     def accuracy(self) -> float:
@@ -357,7 +358,7 @@ class ModelReport:
 def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Each class that a text is given, and for each side how much every word supports it."""
     sides, target = reading.sides, reading.target
-    is_given = not answers_of(sides[0].task).has_several or reading.label in reading.answer
+    is_given = not find_task(sides[0].task).has_several or reading.label in reading.answer
     supporting = [side.supporting for side in sides]
     if is_given and all(weights is not None for weights in supporting):
         yield target, [np.asarray(weights) for weights in supporting]
@@ -370,13 +371,13 @@ def _measure(
 ) -> ModelReport:
     """Predict all texts, and read those of the sample; for aspects all."""
     labels, data, sample, new = tested.labels, tested.data, tested.sample, tested.measured
-    truth = find_task(model.task)(labels).index(model.labels, data or "the data")
+    truth = find_task(model.task).column(labels).index(model.labels, data or "the data")
     readings, P = _read_all(model, tested, shown, progress) if shown else _read(model, tested, progress)
     rows = readings[:: -(-len(readings) // ROW_TEXTS)]
-    confidence = P.max(axis=1) if answers_of(model.task).has_several else P[range(len(P)), model.decide(P)]
+    confidence = P.max(axis=1) if find_task(model.task).has_several else P[range(len(P)), model.decide(P)]
     return ModelReport(
         name, model,
-        measure(model.task, P[new], truth[new], model.thresholds),  # type: ignore[arg-type]
+        find_task(model.task).measure(P[new], truth[new], model.thresholds),  # type: ignore[arg-type]
         _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
         sample, readings, truth[sample], describe_rows(rows), _trust(model, readings, seed, progress),
     )  # fmt: skip
@@ -411,7 +412,7 @@ def _read_all(
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
     """Of the predicted class's probability; of several labels, of all their probabilities."""
-    if answers_of(model.task).has_several:
+    if find_task(model.task).has_several:
         return measure_calibration(P.ravel().astype(float), truth.ravel().astype(bool))
     decided = model.decide(P)
     return measure_calibration(P[np.arange(len(P)), decided].astype(float), decided == truth)

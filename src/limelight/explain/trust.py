@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
 from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_list, as_texts, check_same_length
 from ..text.labels import Label
+from ..text.tasks import find_task
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
@@ -107,7 +107,7 @@ def measure_trust(
     model, texts = as_model(model), as_texts(texts)
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     labels = None if labels is None else as_list(labels, "labels")
-    if answers_of(model.task).is_number:
+    if find_task(model.task).is_number:
         message = "trust is measured by probabilities; this model predicts numbers"
         raise LimelightError(message, code="model-task")
     if not texts:

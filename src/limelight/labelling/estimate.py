@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.metrics import wilson
+from ..text.metrics import wilson
 
 MIN_SAMPLE = 10  # texts in the sample, before there is a range
 MIN_SAMPLE_FOR_SHARE = 50  # with fewer, one share would say more than is known

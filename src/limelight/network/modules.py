@@ -1,5 +1,6 @@
-"""An encoder of the user's own: what a PyTorch module must have to take the place of the LSTM.
+"""An encoder or a pooling of the user's own: what a PyTorch module must have to take the place of ours.
 
+An encoder has
 `size`      the width of H
 `reads`     "vectors" (the default) or "words"
 `forward`   of a module that reads vectors: (S, lengths) -> H. S (batch, n, d) are the word vectors, lengths
@@ -9,60 +10,105 @@
 H           (batch, n, size), a state for each word. Padding may hold anything finite: it is not read.
 
 A state for each of Limelight's words, and not for pieces of them: so pictures, what decided and trust go by
-words, whatever the module makes of them inside. docs/network.md has examples.
+words, whatever the module makes of them inside. A pooling has
+`rows`      the rows of M
+`forward`   (H, lengths) -> (M, A): M (batch, rows, size), and A (batch, rows, n), how much each row reads of
+            each word, 0 or more
+docs/network.md has examples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..config.recipe import Recipe
+from ..config.recipe import POOLING_MODULE, Recipe
 from ..errors import LimelightError
 
 VECTOR_OPTIONS = ("vectors", "word_size", "projection", "extra_words")
 KINDS = {"vectors": "module", "words": "word-module"}  # what a module reads: the encoder in a recipe
 
 
-def is_module(encoder: Any) -> bool:
-    """Whether this is a module, and not the name of an encoder.
+class Modules(NamedTuple):
+    """The parts of a network that are modules of the user's own, None where they are ours."""
+
+    encoder: Any = None
+    pooling: Any = None
+
+    def __bool__(self) -> bool:
+        return any(each is not None for each in self)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Those that there are, by the part that they are."""
+        return {part: each for part, each in self._asdict().items() if each is not None}
+
+
+OURS = Modules()
+
+
+def is_module(part: Any) -> bool:
+    """Whether this is a module, and not the name of a part.
 
     >>> is_module("cnn"), is_module(None)
     (False, False)
     """
-    return encoder is not None and not isinstance(encoder, str)
+    return part is not None and not isinstance(part, str)
 
 
-def check_module(module: Any) -> dict[str, Any]:
-    """The options of a recipe that a module settles, or an error about what it lacks.
+def check_modules(modules: Modules) -> dict[str, Any]:
+    """The options of a recipe that modules settle, or an error about what they lack.
 
-    >>> check_module(len)
+    >>> check_modules(Modules(encoder=len))
     Traceback (most recent call last):
     limelight.errors.LimelightError: encoder is a builtin_function_or_method; it must be a torch.nn.Module
     """
-    if not (callable(module) and hasattr(module, "state_dict")) or isinstance(module, type):
-        what = f"the class {module.__name__}" if isinstance(module, type) else f"a {type(module).__name__}"
-        raise LimelightError(f"encoder is {what}; it must be a torch.nn.Module", code="encoder-type")
-    size, reads = getattr(module, "size", None), getattr(module, "reads", "vectors")
-    if type(size) is not int or size < 1:
-        wrong = f"the encoder's size is {size!r}; it must be the width of the states it returns"
-        raise LimelightError(wrong, code="encoder-type")
-    if reads not in KINDS:
-        wrong = f"the encoder's reads is {reads!r}; it must be one of: {', '.join(KINDS)}"
-        raise LimelightError(wrong, code="encoder-type")
-    return {"encoder": KINDS[reads], "hidden": size}
+    for part, module in modules.named.items():
+        if not (callable(module) and hasattr(module, "state_dict")) or isinstance(module, type):
+            is_class = isinstance(module, type)
+            what = f"the class {module.__name__}" if is_class else f"a {type(module).__name__}"
+            raise _wrong(part, f"{part} is {what}; it must be a torch.nn.Module")
+    found: dict[str, Any] = {}
+    if modules.encoder is not None:
+        reads = getattr(modules.encoder, "reads", "vectors")
+        if reads not in KINDS:
+            wrong = f"the encoder's reads is {reads!r}; it must be one of: {', '.join(KINDS)}"
+            raise _wrong("encoder", wrong)
+        size = _count(modules, "encoder", "size", "the width of the states")
+        found |= {"encoder": KINDS[reads], "hidden": size}
+    if modules.pooling is not None:
+        rows = _count(modules, "pooling", "rows", "the number of rows of M")
+        found |= {"pooling": POOLING_MODULE, "rows": rows}
+    return found
 
 
-def recipe_with(recipe: Recipe, module: Any, given: Iterable[str] = ()) -> Recipe:
-    """A recipe with a module for its encoder; a preset's start is left out, unless it was `given`.
+def _count(modules: Modules, part: str, name: str, what: str) -> int:
+    value = getattr(getattr(modules, part), name, None)
+    if type(value) is not int or value < 1:
+        raise _wrong(part, f"the {part}'s {name} is {value!r}; it must be {what} that it returns")
+    return value
 
-    The module reads the bundled word vectors then, if it reads vectors.
+
+def _wrong(part: str, message: str) -> LimelightError:
+    return LimelightError(message, code=f"{part}-type")
+
+
+def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> Recipe:
+    """A recipe with modules for its parts; a preset's start is left out, unless it was `given`.
+
+    What reads vectors then reads the bundled word vectors.
     """
-    own, values, given = check_module(module), recipe.values(), set(given)
-    reads_words = own["encoder"] == "word-module"
-    unused = ("start", "hidden", "layers", *(VECTOR_OPTIONS if reads_words else ()))
+    own, values, given = check_modules(modules), recipe.values(), set(given)
+    reads_words = own.get("encoder") == KINDS["words"]
+    unused = {"start": "an encoder or a pooling of your own"}
+    if modules.encoder is not None:
+        reads = f"an encoder that reads {'words' if reads_words else 'vectors'}"
+        names = ("start", "hidden", "layers", *(VECTOR_OPTIONS if reads_words else ()))
+        unused |= dict.fromkeys(names, reads)
+    if modules.pooling is not None:
+        unused |= dict.fromkeys(("rows", "attention_hidden", "max_row"), "a pooling of your own")
     if wrong := [name for name in unused if name in given and values[name]]:
-        what = f"{wrong[0]} does not go with an encoder that reads {'words' if reads_words else 'vectors'}"
+        what = f"{wrong[0]} does not go with {unused[wrong[0]]}"
         raise LimelightError(f"{what}: leave it out", code="option-conflict")
     if reads_words:
         own |= {"vectors": "", "extra_words": 0, "projection": 0, "min_count": 1}
@@ -71,34 +117,36 @@ def recipe_with(recipe: Recipe, module: Any, given: Iterable[str] = ()) -> Recip
     return recipe.override(**own, start="")
 
 
-def split_module(options: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The options of a recipe without a module among them, and the module, or None.
+def split_modules(options: Mapping[str, Any]) -> tuple[dict[str, Any], Modules]:
+    """The options of a recipe without modules among them, and the modules.
 
-    >>> split_module({"encoder": "cnn", "rows": 8})
-    ({'encoder': 'cnn', 'rows': 8}, None)
+    >>> split_modules({"encoder": "cnn", "rows": 8})
+    ({'encoder': 'cnn', 'rows': 8}, Modules(encoder=None, pooling=None))
     """
-    if not is_module(options.get("encoder")):
-        return dict(options), None
-    rest = {name: value for name, value in options.items() if name != "encoder"}
-    return rest, options["encoder"]
+    own = {part: options[part] for part in Modules._fields if is_module(options.get(part))}
+    return {name: value for name, value in options.items() if name not in own}, Modules(**own)
 
 
-TO_TRAIN = "give the module itself, in Python: limelight.fit(..., encoder=module)"
-TO_LOAD = "open it in Python with a module of the same class: limelight.load(folder, encoder=module)"
+TO_TRAIN = "give the module itself, in Python: limelight.fit(..., {part}=module)"
+TO_LOAD = "open it in Python with a module of the same class: limelight.load(folder, {part}=module)"
 
 
-def check_fits_recipe(module: Any, recipe: Recipe, where: str, todo: str) -> None:
-    """Raise unless a recipe, or a saved model, has this kind of encoder: the user's own, or none."""
-    own = recipe.model
-    if module is None and own.has_module:
-        wrong = f"the encoder of {where} is a PyTorch module that Limelight does not have"
-        raise LimelightError(f"{wrong}; {todo}", code="encoder-missing")
-    if module is None:
-        return
-    if not own.has_module:
-        wrong = f"the encoder of {where} is Limelight's own, {own.encoder!r}; leave out encoder"
-        raise LimelightError(wrong, code="encoder-other")
-    if check_module(module) != {"encoder": own.encoder, "hidden": own.hidden}:
+def check_fits_recipe(modules: Modules, recipe: Recipe, where: str, todo: str) -> None:
+    """Raise unless a recipe, or a saved model, has the user's own modules for these parts, and no others."""
+    own, of_modules = recipe.model, check_modules(modules)
+    for part, is_own in (("encoder", own.has_encoder_module), ("pooling", own.has_pooling_module)):
+        given = getattr(modules, part)
+        if is_own and given is None:
+            wrong = f"the {part} of {where} is a PyTorch module that Limelight does not have"
+            raise LimelightError(f"{wrong}; {todo.format(part=part)}", code=f"{part}-missing")
+        if given is not None and not is_own:
+            wrong = f"the {part} of {where} is Limelight's own, {getattr(own, part)!r}; leave out {part}"
+            raise LimelightError(wrong, code=f"{part}-other")
+    kind = {"encoder": own.encoder, "hidden": own.hidden}
+    if modules.encoder is not None and not kind.items() <= of_modules.items():
         reads = {kind: name for name, kind in KINDS.items()}[own.encoder]
         wrong = f"{where} was trained with an encoder of size {own.hidden} that reads {reads}"
         raise LimelightError(f"{wrong}; give that one", code="encoder-other")
+    if modules.pooling is not None and of_modules["rows"] != own.rows:
+        wrong = f"{where} was trained with a pooling of {own.rows} rows; this one has {of_modules['rows']}"
+        raise LimelightError(f"{wrong}; give that one", code="pooling-other")

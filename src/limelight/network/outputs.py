@@ -1,16 +1,11 @@
-"""From logits to a model's outputs, by task, and the thresholds of several labels."""
+"""From logits to a model's outputs, and the thresholds of several labels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-ACTIVATIONS = {  # the ONNX operator
-    "classification": "Softmax",
-    "multi-label": "Sigmoid",
-    "ordinal": "Softmax",
-    "regression": "",
-}
-OUTPUT_NAMES = {"regression": "values"}  # in an exported graph; of the other tasks, probabilities
+from ..text.tasks import MULTI_LABEL, find_task
+
 HALFWAY = 20  # development rows with a label, at which its own threshold counts as much as that of all
 
 
@@ -20,13 +15,7 @@ def activate(task: str, logits: np.ndarray) -> np.ndarray:
     >>> activate("multi-label", np.array([[0.0, 99.0]])).tolist()
     [[0.5, 1.0]]
     """
-    match ACTIVATIONS[task]:
-        case "Softmax":
-            exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-            return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
-        case "Sigmoid":
-            return np.asarray(0.5 * (1 + np.tanh(logits / 2)))  # which cannot overflow
-    return logits
+    return find_task(task).activate(logits)
 
 
 def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -44,7 +33,7 @@ def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
     own = np.array([_best_threshold(p, true) for p, true in zip(P.T, truth.T, strict=True)])
     rows = truth.sum(axis=0)
     share = rows / (rows + HALFWAY)
-    return activate("multi-label", share * _logit(own) + (1 - share) * _logit(common))
+    return MULTI_LABEL.activate(share * _logit(own) + (1 - share) * _logit(common))
 
 
 def _logit(p: np.ndarray | float) -> np.ndarray:

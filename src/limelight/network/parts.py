@@ -19,6 +19,8 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
+from .linear_parts import Full, Linear, LinearPart, Pruned, Weights
+from .modules import OURS, Modules
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
@@ -26,10 +28,11 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 class Encoder(NamedTuple):
-    """From words to states H: the size of a state, and the weights for words of d numbers."""
+    """From words to states H."""
 
-    size: Callable[[ModelRecipe], int]
-    weights: Callable[[ModelRecipe, int], Shapes]
+    title: str  # what people call it
+    size: Callable[[ModelRecipe], int]  # of a state
+    weights: Callable[[ModelRecipe, int], Shapes]  # for words of d numbers
 
 
 # ---------------------------------------------------------------- words and encoders
@@ -68,21 +71,22 @@ def _cnn(recipe: ModelRecipe, d: int) -> Shapes:
 
 
 ENCODERS = {
-    "bilstm": Encoder(lambda recipe: 2 * recipe.hidden, _bilstm),
-    "cnn": Encoder(lambda recipe: 2 * recipe.hidden, _cnn),
-    "words": Encoder(word_size, lambda recipe, d: {}),  # H is the words themselves
+    "bilstm": Encoder("a bidirectional LSTM", lambda recipe: 2 * recipe.hidden, _bilstm),
+    "cnn": Encoder("a CNN", lambda recipe: 2 * recipe.hidden, _cnn),
+    "words": Encoder("its words alone", word_size, lambda recipe, d: {}),  # H is the words themselves
 }
 # Of the user's own; its weights are those of its state_dict, `module_shapes`.
-MODULE = Encoder(lambda recipe: recipe.hidden, lambda recipe, d: {})
+MODULE = Encoder("an encoder of its author's own", lambda recipe: recipe.hidden, lambda recipe, d: {})
 
 
-def _encoder(recipe: ModelRecipe) -> Encoder:
-    return MODULE if recipe.has_module else ENCODERS[recipe.encoder]
+def encoder_of(recipe: ModelRecipe) -> Encoder:
+    """The entry of a recipe's encoder."""
+    return MODULE if recipe.has_encoder_module else ENCODERS[recipe.encoder]
 
 
-def module_shapes(module: Any) -> Shapes:
+def module_shapes(part: str, module: Any) -> Shapes:
     """The weights of a module of the user's own: its floating-point tensors, in the order of `state_dict`."""
-    return {f"encoder.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
+    return {f"{part}.module.{name}": tuple(w.shape) for name, w in module_tensors(module).items()}
 
 
 def module_tensors(module: Any) -> dict[str, Any]:
@@ -96,7 +100,7 @@ def state_size(recipe: ModelRecipe) -> int:
     >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
     (600, 100)
     """
-    return _encoder(recipe).size(recipe)
+    return encoder_of(recipe).size(recipe)
 
 
 # ---------------------------------------------------------------- poolings
@@ -108,19 +112,57 @@ def _self_attention(recipe: ModelRecipe, size: int) -> Shapes:
     return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
 
 
+class Rows(NamedTuple):
+    """How many rows of M are made in each way, in this order; it says what M is without a word.
+
+    Rows of means and of attention are A H: without a word, the others share its weight. Of a maximum, each
+    unit falls to the next best word.
+    """
+
+    attention: int = 0  # with an A that is learnt, whose rows the penalty keeps apart
+    means: int = 0  # with another A
+    maxima: int = 0  # of each unit over the words; one at most
+    own: int = 0  # by a module of the user's own, which is asked again without the word
+
+    @property
+    def has_max_row(self) -> bool:
+        """Whether the maxima stand below other rows."""
+        return self.maxima > 0 and sum(self) > self.maxima
+
+
 class Pooling(NamedTuple):
     """How the states of words become the rows of M."""
 
-    weights: Callable[[ModelRecipe, int], Shapes]
     title: Callable[[ModelRecipe], str]  # what people call it
+    rows: Callable[[ModelRecipe], Rows]
+    weights: Callable[[ModelRecipe, int], Shapes] = lambda recipe, size: {}
 
 
 POOLINGS = {
     "self-attention": Pooling(
-        _self_attention, lambda recipe: f"structured self-attention with {recipe.rows} rows"
+        lambda recipe: f"structured self-attention with {recipe.rows} rows",
+        lambda recipe: Rows(attention=recipe.rows, maxima=int(recipe.max_row)),
+        _self_attention,
     ),
-    "max": Pooling(lambda recipe, size: {}, lambda recipe: "max pooling"),
+    "max": Pooling(lambda recipe: "max pooling", lambda recipe: Rows(maxima=1)),
 }
+POOLING_OF_ONES_OWN = Pooling(
+    lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows)
+)
+
+
+def pooling_of(recipe: ModelRecipe) -> Pooling:
+    """The entry of a recipe's pooling."""
+    return POOLING_OF_ONES_OWN if recipe.has_pooling_module else POOLINGS[recipe.pooling]
+
+
+def rows_of(recipe: ModelRecipe) -> Rows:
+    """The rows of M.
+
+    >>> rows_of(ModelRecipe(rows=30, max_row=True))
+    Rows(attention=30, means=0, maxima=1, own=0)
+    """
+    return pooling_of(recipe).rows(recipe)
 
 
 def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
@@ -129,7 +171,7 @@ def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
     >>> matrix_shape(ModelRecipe(rows=30, hidden=300)), matrix_shape(ModelRecipe(pooling="max", hidden=7))
     ((30, 600), (1, 14))
     """
-    return recipe.matrix_rows, state_size(recipe)
+    return sum(rows_of(recipe)), state_size(recipe)
 
 
 # ---------------------------------------------------------------- heads
@@ -179,14 +221,34 @@ def _linear(recipe: ModelRecipe, rows: int, size: int, outputs: int) -> Shapes:
     return {"head.W_o": (outputs, rows * size), "head.b_o": (outputs,)}
 
 
-HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
+class Head(NamedTuple):
+    """From M or F_r to outputs."""
+
+    weights: Callable[[ModelRecipe, int, int, int], Shapes]  # of rows, size and outputs
+    linear_part: type[LinearPart] | None = None  # as a linear function of M, for what decided; of classifiers
+    is_linear: bool = False  # whatever M is
+
+
+HEADS = {
+    "full": Head(_full, Full),
+    "pruned": Head(_pruned, Pruned),
+    "linear": Head(_linear, Linear, is_linear=True),
+    "vector": Head(_vector, is_linear=True),
+}
+
+
+def linear_part(weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> LinearPart:
+    """The head of a classifier as a linear function of M (batch, r, 2u) of single texts."""
+    found = HEADS[recipe.head].linear_part
+    assert found is not None, "a reader has no classes"
+    return found(weights, M)
 
 
 # ---------------------------------------------------------------- the whole
 
 
-def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, module: Any = None) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`; a `module` is the user's encoder.
+def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modules: Modules = OURS) -> Shapes:
+    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own.
 
     >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
@@ -194,11 +256,12 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modul
     """
     return {
         **_words(recipe, vocabulary),
-        **_encoder(recipe).weights(recipe, word_size(recipe)),
-        **({} if module is None else module_shapes(module)),
-        **POOLINGS[recipe.pooling].weights(recipe, state_size(recipe)),
+        **encoder_of(recipe).weights(recipe, word_size(recipe)),
+        **(module_shapes("encoder", modules.encoder) if modules.encoder is not None else {}),
+        **pooling_of(recipe).weights(recipe, state_size(recipe)),
+        **(module_shapes("pooling", modules.pooling) if modules.pooling is not None else {}),
         **(_relation(recipe) if pair else {}),
-        **HEADS[recipe.head](recipe, *head_inputs(recipe, pair), classes),
+        **HEADS[recipe.head].weights(recipe, *head_inputs(recipe, pair), classes),
     }
 
 

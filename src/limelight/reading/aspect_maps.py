@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..text.tasks import find_task
 from . import captions
 from .aspect_sum import AspectShare, AspectSum
 from .heat_map import HeatMap
@@ -50,7 +51,7 @@ def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
     others = [printable(share.name) for share in found.aspects if not share.mentioned]
     return AspectMaps(
         tuple(maps), captions.aspect_sum_line(bias, terms, answer, unit), captions.not_mentioned(others),
-        in_stars=unit == "stars" and reading.task == "classification",
+        in_stars=unit == "stars" and not find_task(reading.task).is_ordered,
     )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .answers import answers_of
+from ..config.recipe import DEFAULT_TASK
+from ..text.tasks import find_task
 from .reading import JointWords
 
 DECIDED, ROWS, BY_ASPECT = "What decided", "What each row read", "What decided, by aspect"
@@ -30,7 +31,7 @@ NOT_MEASURED = "How far to trust it was not measured for this model."
 MORE = "https://arxiv.org/abs/1703.03130"
 
 
-def method(decided_by: str, task: str = "classification", versus: str = "") -> str:
+def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
     """What the weights are, in a sentence; empty for an unknown way.
 
     >>> method("left out of attention", "regression")
@@ -40,10 +41,10 @@ def method(decided_by: str, task: str = "classification", versus: str = "") -> s
     if versus:
         both = "probability of this class if only these two are possible"
         return sentence.replace("probability of this class", both, 1)
-    if not _is_amount(task):
+    if not (amount := find_task(task).amount):
         return sentence
     for of_a_class in ("score of this class", "probability of this class", "class"):
-        sentence = sentence.replace(of_a_class, _amount(task))
+        sentence = sentence.replace(of_a_class, amount)
     return sentence
 
 
@@ -57,9 +58,7 @@ def median_line(answer: str, most: str, share: float) -> str:
     return line if answer == most else f"{line} The most probable is “{most}”, with {100 * share:.1f}%."
 
 
-def sum_line(
-    words: float, bias: float, task: str = "classification", versus: str = "", label: str = ""
-) -> str:
+def sum_line(words: float, bias: float, task: str = DEFAULT_TASK, versus: str = "", label: str = "") -> str:
     """What the words add up to; `label` is a class that it was asked for, rather than the predicted one.
 
     >>> sum_line(0.59, 0.22)
@@ -69,23 +68,23 @@ def sum_line(
     >>> sum_line(0.1, 0.2, "ordinal", versus="4", label="2")
     'Without a word the probability of “2” beside “4” alone would be 20%; the words bring it to 30%.'
     """
-    if _is_amount(task) and not versus:
+    if (amount := find_task(task).amount) and not versus:
         before, after = (f"{x:.2f}".replace("-", "−") for x in (bias, bias + words))
-        return f"Without a word the {_amount(task)} would be {before}; the words bring it to {after}."
+        return f"Without a word the {amount} would be {before}; the words bring it to {after}."
     before, after = (f"{100 * min(max(x, 0), 1):.0f}%" for x in (bias, bias + words))
     of = (f" of “{label}”" if label else "") + (f" beside “{versus}” alone" if versus else "")
     return f"Without a word the probability{of} would be {before}; the words bring it to {after}."
 
 
 def joint_line(
-    found: Sequence[tuple[str, str, JointWords]], task: str = "classification", versus: str = ""
+    found: Sequence[tuple[str, str, JointWords]], task: str = DEFAULT_TASK, versus: str = ""
 ) -> str:
     """Words that are read together, and how the answer changes without them.
 
     >>> joint_line([("not", "good", JointWords((1, 2), (2, 3), 0.04, -0.09, 0.31))])
     'Read together: “not good” (without both −31 points; without “not” −4, without “good” +9).'
     """
-    is_share = bool(versus) or not _is_amount(task)
+    is_share = bool(versus) or not find_task(task).amount
 
     def change(fall: float) -> str:
         size = f"{100 * abs(fall):.0f}" if is_share else f"{abs(fall):.2f}"
@@ -99,15 +98,6 @@ def joint_line(
         for first, second, each in found
     ]
     return f"Read together: {'; '.join(told)}." if told else ""
-
-
-def _is_amount(task: str) -> bool:
-    """Whether weights are about a number, which words raise or lower, rather than a class."""
-    return answers_of(task).is_number or task == "ordinal"
-
-
-def _amount(task: str) -> str:
-    return "mean" if task == "ordinal" else "value"
 
 
 STARS_LINE = "Orange words raise the stars, blue words lower them."  # where what decided is a probability
@@ -157,7 +147,7 @@ def not_mentioned(names: Sequence[str]) -> str:
 
 
 def colours_line(
-    label: str, without_colours: bool = False, task: str = "classification", versus: str = ""
+    label: str, without_colours: bool = False, task: str = DEFAULT_TASK, versus: str = ""
 ) -> str:
     """What the colours, or the signs, mean for a class.
 
@@ -171,8 +161,8 @@ def colours_line(
     up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
     if versus:
         return f"{up} speak for “{label}” rather than “{versus}”, {down} for “{versus}”."
-    if _is_amount(task):
-        return f"{up} raise the {_amount(task)}, {down} lower it."
+    if amount := find_task(task).amount:
+        return f"{up} raise the {amount}, {down} lower it."
     return f"{up} support “{label}”, {down} speak against it."
 
 

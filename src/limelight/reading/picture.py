@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..text.labels import compose
+from ..text.tasks import find_task
 from . import captions
-from .answers import answers_of
 from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .comparison import Comparison
@@ -44,11 +45,11 @@ class Picture:
     probabilities: tuple[float, ...] = ()
     answers: tuple[int, ...] = ()  # the numbers of the predicted classes
     target: int = 0  # of the class that `decided` is about
-    task: str = "classification"
+    task: str = DEFAULT_TASK
     truth: str | None = None  # the label in the data, or several, as `answer` writes them
     decided: HeatMap | None = None  # None without a prediction
     further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
-    asked: str = "classification"  # the task whose answer `decided` is about
+    asked: str = DEFAULT_TASK  # the task whose answer `decided` is about
     versus: str = ""  # the class that the predicted one was asked for against, if any
     joint: str = ""  # words that were read together, in a sentence
     aspects: AspectMaps | None = None  # None if the model has none
@@ -67,21 +68,21 @@ class Picture:
     @property
     def answer(self) -> str:
         """The prediction: a class, several, or a number."""
-        if answers_of(self.task).is_number:
+        if find_task(self.task).is_number:
             return f"{self.probabilities[0]:.4g}"
         return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
 
     @property
     def certainty(self) -> str:
         """The probability of the prediction, where it is one class."""
-        if not answers_of(self.task).is_class:
+        if not find_task(self.task).is_class:
             return ""
         return f"{100 * self.probabilities[self.answers[0]]:.1f}%"
 
     @property
     def median(self) -> str:
         """That the answer is the median, where it is: it may be less probable than another class."""
-        if answers_of(self.task).rule != "median":
+        if find_task(self.task).rule != "median":
             return ""
         share, most = max(zip(self.probabilities, self.labels, strict=True), key=lambda each: each[0])
         return captions.median_line(self.answer, most, share)
@@ -100,7 +101,7 @@ class Picture:
         """The label in the data, and whether the prediction is right; empty if it is not known."""
         if self.truth is None:
             return ""
-        if answers_of(self.task).is_number:
+        if find_task(self.task).is_number:
             return f"True value: {self.truth}"
         is_right = compose(self.truth) == compose(self.answer)
         return f"True label: {self.truth} ({'right' if is_right else 'wrong'})"
@@ -108,7 +109,7 @@ class Picture:
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
         """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
-        if answers_of(self.task).is_number:
+        if find_task(self.task).is_number:
             return []
         predicted = [place in self.answers for place in range(len(self.labels))]
         found = list(zip(self.labels, self.probabilities, predicted, strict=True))
@@ -238,7 +239,7 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
 
 def _answers(side: Reading) -> tuple[int, ...]:
     """The numbers of the predicted classes."""
-    answers = answers_of(side.task)
+    answers = find_task(side.task)
     if not answers.has_several:
         return (side.predicted,) if side.labels else ()
     return tuple(np.flatnonzero(answers.decide(side.probabilities[None], side.thresholds)[0]).tolist())

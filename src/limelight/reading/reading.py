@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..tables.formats import join_names, shorten
 from ..text.labels import Label
-from .answers import Answers, answers_of
+from ..text.questions import Between, are_numbers, class_values
+from ..text.tasks import Task, find_task
 from .aspect_rating import RatedWords
 from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
 from .aspects import Aspects
 from .pieces import split_pieces
-from .questions import Between, are_numbers, class_values
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _PASSAGE_WORDS = 5
@@ -103,7 +104,7 @@ class _Predicted(Shown):
     def answer(self) -> Any:
         """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
         answers, side = self._answers(), self.sides[0]
-        return answers.name(answers.decide(side.probabilities[None], side.thresholds), side.labels)[0]
+        return answers.to_labels(answers.decide(side.probabilities[None], side.thresholds), side.labels)[0]
 
     def against(self, other: Any, label: Any = None) -> Any:
         """The same reading with what speaks for the predicted class, or for `label`, rather than the `other`.
@@ -138,11 +139,11 @@ class _Predicted(Shown):
         sides = [each._against(k, other, about) for each in self.sides]
         return PairReading(*sides) if len(sides) == 2 else sides[0]
 
-    def _answers(self) -> Answers:
+    def _answers(self) -> Task:
         if not self.sides[0].labels:
             none = "this reading has no label: the bundled reader predicts none"
             raise LimelightError(none, code="no-prediction")
-        return answers_of(self.sides[0].task)
+        return find_task(self.sides[0].task)
 
     def _format_label(self) -> str:
         answers = self._answers()
@@ -183,7 +184,7 @@ class Reading(_Predicted):
     trust: str = ""  # how far to trust the pictures, in a sentence
     truth: Any = None  # the label in the data, if it is known; a tuple where there may be several
     row_weights: np.ndarray | None = None  # (r,): how much each row supports the prediction
-    task: str = "classification"
+    task: str = DEFAULT_TASK
     thresholds: np.ndarray | None = None  # (classes,): of several labels, what each probability must reach
     decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
     # what the answer would be without a word: with the sum of `decided` it is the probability of `label`, the
@@ -277,7 +278,7 @@ class Reading(_Predicted):
         """
         is_mean = self.about is None and self.versus is None
         is_mean = is_mean and self.decided_by not in ("leave-one-out", "gradients")
-        return "classification" if self.task == "ordinal" and not is_mean else self.task
+        return DEFAULT_TASK if find_task(self.task).is_ordered and not is_mean else self.task
 
     @property
     def supporting(self) -> np.ndarray | None:
@@ -318,7 +319,7 @@ class Reading(_Predicted):
         if self._answers().has_several:
             raise LimelightError("aspects are for one answer, not for several labels", code="model-task")
         weights, bias = self.decided, self.bias
-        unit = {"ordinal": "mean", "regression": "number"}.get(self.asked, "probability")
+        unit = find_task(self.asked).unit
         if self.in_mean is not None:
             unit, (weights, bias) = "mean", self.in_mean
         values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
@@ -330,7 +331,7 @@ class Reading(_Predicted):
         return {
             "text": self.text,
             "label": self.answer if self.labels else None,
-            "label_is": answers_of(self.task).rule if self.labels else None,
+            "label_is": find_task(self.task).rule if self.labels else None,
             "probabilities": dict(zip(map(str, self.labels), map(float, self.probabilities), strict=True)),
             "words": list(self.words),
             "offsets": self.offsets.tolist(),

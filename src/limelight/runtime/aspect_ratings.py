@@ -16,14 +16,14 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
-from ..network.parts import state_size
-from ..reading.answers import answers_of
+from ..network.parts import rows_of, state_size
 from ..reading.aspect_rating import RatedWords, Rating
 from ..reading.aspect_sum import own_words
 from ..reading.aspects import Aspects
-from ..reading.questions import are_numbers, class_values
 from ..tables.rows import Row
 from ..text.labels import Label
+from ..text.questions import are_numbers, class_values
+from ..text.tasks import find_task
 
 if TYPE_CHECKING:  # training does without ONNX Runtime
     from .runner import EncodedText
@@ -51,7 +51,7 @@ def _rated(rating: Rating, H: np.ndarray) -> RatedWords:
 
 def read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
     """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
-    rows = text.A[: recipe.attention_rows] if recipe.attention_rows else text.A
+    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
     return np.asarray(text.H * rows.mean(axis=0)[:, None])
 
 
@@ -157,7 +157,7 @@ Ratings = Mapping[str, Sequence[float | None]]  # by aspect, for each text one o
 
 def rating_scale(task: str, labels: Sequence[Label]) -> tuple[float, float] | None:
     """The least and the largest rating: those of the classes, if they are numbers."""
-    if answers_of(task).is_number or not are_numbers(labels):
+    if find_task(task).is_number or not are_numbers(labels):
         return None
     values = class_values(labels)
     return min(values), max(values)

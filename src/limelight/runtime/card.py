@@ -31,22 +31,15 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..config.recipe import MODULES, Recipe
-from ..network.parts import POOLINGS
-from ..reading.answers import answers_of
+from ..config.recipe import Recipe
+from ..network.parts import encoder_of, pooling_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
+from ..text.tasks import find_task
 from .confidence import overview, reaching, saved_curve
-from .metrics import forgetting_sentence, with_baselines
+from .results import forgetting_sentence, with_baselines
 
-_TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
-_ENCODERS = {
-    "bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone",
-    **dict.fromkeys(MODULES, "an encoder of its author's own"),
-}  # fmt: skip
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
-_USES = {"regression": "Predicting this number for {what} like those it was trained on"}
-_USE = "Classifying {what} like those it was trained on into the labels above"
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
 _UNKNOWN = "All words outside its vocabulary look the same to the model. "
 _LIMITS = "{calibrated} Its attention shows where it looked, which is not always why it decided."
@@ -83,24 +76,24 @@ def model_card(
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
-    pooling = POOLINGS[model.pooling].title(model)
-    answers = answers_of(task)
-    labels = [] if answers.is_number else list(labels)
+    task, model = find_task(recipe.text.task), recipe.model
+    what = "pairs of sentences" if pair else "texts"
+    pooling = pooling_of(model).title(model)
+    labels = [] if task.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     limits = _UNKNOWN + _LIMITS if model.table_size else _LIMITS
-    use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
+    use = f"{task.use.format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
     results = {split: _mapping(scores) for split, scores in with_baselines(facts).items()}
     measures = list(dict.fromkeys(each for scores in results.values() for each in scores))
     card: str = _templates().get_template("model.md.jinja").render(
         metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,
-        does=_TASKS.get(task, "Classifies {what}").format(what=what),
-        how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
+        does=task.does.format(what=what),
+        how=f"{encoder_of(model).title} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
-        has_module=model.has_module,
+        modules=["encoder"] * model.has_encoder_module + ["pooling"] * model.has_pooling_module,
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
-        shown="reading.label, reading.confidence" if answers.is_class else "reading.answer",
+        shown="reading.label, reading.confidence" if task.is_class else "reading.answer",
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
         measures=measures,
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],

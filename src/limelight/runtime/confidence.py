@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError, bad_value
-from ..reading.answers import answers_of
-from .metrics import wilson
+from ..text.metrics import wilson
+from ..text.tasks import find_task
 
 MIN_DEV_ROWS = 100  # with fewer, chance decides
 BOUNDS = 0.05, 20.0  # of a temperature
@@ -201,7 +202,7 @@ def saved_curve(facts: Any) -> tuple[list[Answered], int]:
     return (curve, rows) if within and falling and 0 < rows < MAX_ROWS else ([], 0)
 
 
-def check_threshold(value: Any, name: str = "abstain_below", task: str = "classification") -> float:
+def check_threshold(value: Any, name: str = "abstain_below", task: str = DEFAULT_TASK) -> float:
     """A probability to abstain below, for a task with one class a text.
 
     >>> check_threshold(80)
@@ -210,6 +211,6 @@ def check_threshold(value: Any, name: str = "abstain_below", task: str = "classi
     """
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise bad_value(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
-    if not answers_of(task).is_class:
+    if not find_task(task).is_class:
         raise LimelightError(f"{name} is for one class a text; the task is {task!r}", code="model-task")
     return float(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .. import __version__
-from ..config.recipe import MODULES
+from ..config.recipe import MODULES, POOLING_MODULE
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file, old_folders
 from ..storage.json_file import parse_object
@@ -172,7 +172,7 @@ def _parse_config(content: bytes) -> dict[str, Any]:
     if kind not in FILES:
         raise _damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
     files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
-    if _has_module(config["recipe"]):  # an encoder of the user's own has no graphs
+    if _has_module(config["recipe"]):  # PyTorch runs them: there are no graphs
         files = tuple(name for name in files if not name.endswith(".onnx"))
     if set(config["files"]) != set(files):
         raise _damaged(f"config.json must list exactly the files {', '.join(files)}")
@@ -181,7 +181,9 @@ def _parse_config(content: bytes) -> dict[str, Any]:
 
 def _has_module(recipe: Mapping[str, Any]) -> bool:
     model = recipe.get("model")
-    return isinstance(model, dict) and model.get("encoder") in MODULES
+    if not isinstance(model, dict):
+        return False
+    return model.get("encoder") in MODULES or model.get("pooling") == POOLING_MODULE
 
 
 def saved_kind(path: Path) -> str:

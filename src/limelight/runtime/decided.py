@@ -5,29 +5,34 @@ of a class is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
-where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs
-is linear too once it is known which of its units are on for this text; b is then what the biases of all
-layers add. reading/questions.py has the step from the logits of all classes to the answer, a probability or a
-number: it gives the mix of classes whose sum over words is the answer.
+where the inner sum is what the word adds to the class. The bias b belongs to no word. Other heads are linear
+for a text, too (network/linear_parts.py). text/questions.py has the step from the logits to the
+answer, a probability or a number: it gives the mix of classes whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
 answer loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
-and the classifier is asked again. Without its only word, M is zero.
+and the classifier is asked again. Without its only word, M is zero. So it is where a pooling of the user's
+own makes M: it is asked for M of the other states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from .word_parts import matrix_without
+from ..network.parts import HEADS, rows_of
+from .word_parts import Without, matrix_without
 
-Weights = Mapping[str, np.ndarray]
 Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 AT_ONCE = 256  # words left out: for each there is an M in memory
+
+
+def is_sum(recipe: ModelRecipe, pair: bool) -> bool:
+    """Whether logits are sums over words: not of a pair, nor where a module of one's own makes M."""
+    return not pair and not rows_of(recipe).own
 
 
 def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
@@ -36,9 +41,9 @@ def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
     >>> [attribution_method(ModelRecipe(head="linear"), pair) for pair in (False, True)]
     ['sum', 'left out of attention']
     """
-    if pair:
+    if not is_sum(recipe, pair):
         return "left out of attention"
-    return "sum" if recipe.head == "linear" else "linear part"
+    return "sum" if HEADS[recipe.head].is_linear else "linear part"
 
 
 def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
@@ -77,12 +82,12 @@ def word_losses(
     logits: np.ndarray,
     M: Sequence[np.ndarray],
     texts: Sequence[tuple[np.ndarray, np.ndarray]],
-    max_rows: int = 0,
+    without_words: Without = matrix_without,
     off: Sequence[int] = (),
 ) -> list[np.ndarray]:
-    """(n, classes) and (m, classes): what each of a pair's logits (classes,) loses without each word.
+    """(n, classes) of each text, one or a pair: what each of the logits (classes,) loses without each word.
 
-    `M` has both matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
+    `M` has the matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
 
     >>> texts = [(np.array([[0.5, 0.5]]), np.array([[1.0], [3.0]])), (np.array([[1.0]]), np.array([[5.0]]))]
     >>> M, product = [A @ H for A, H in texts], lambda M, M2: (M * M2)[:, 0]
@@ -93,7 +98,7 @@ def word_losses(
     for side, (A, H) in enumerate(texts):
         parts = []
         for start in range(0, len(H), AT_ONCE):
-            without = matrix_without(H, A, max_rows, slice(start, start + AT_ONCE))
+            without = without_words(H, A, words=slice(start, start + AT_ONCE))
             without[:, list(off)] = 0
             both = [np.repeat(m[None], len(without), axis=0) for m in M]
             both[side] = without
@@ -103,7 +108,7 @@ def word_losses(
 
 
 def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]) -> np.ndarray:
-    """(r, classes): what each of a pair's logits (classes,) loses if a row of both matrices is zero.
+    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero.
 
     >>> M, product = [np.array([[2.0], [3.0]])] * 2, lambda M, M2: (M * M2).sum(axis=1)
     >>> row_losses(product, np.array([13.0]), M).ravel().tolist()
@@ -111,69 +116,3 @@ def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]
     """
     others = 1 - np.eye(len(M[0]), dtype=M[0].dtype)[:, :, None]  # (r, r, 1)
     return np.asarray(logits - classify(*(others * m for m in M)))
-
-
-class LinearHead:
-    """The head as a linear function of M (batch, r, 2u) of single texts: with the hidden units that are on.
-
-    Of a linear head, M does not matter.
-    """
-
-    def __init__(self, weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> None:
-        self._weights, self._recipe, self._shape = weights, recipe, M.shape
-        self._on: dict[str, np.ndarray] = {}  # layer -> (batch, ...) bool
-        self.biases = self._switch(M)  # (batch, classes): the logits that no word gives
-
-    def _switch(self, M: np.ndarray) -> np.ndarray:
-        """Note which units are on, and return what reaches the logits from the biases alone."""
-        weights, recipe, on = self._weights, self._recipe, self._on
-        if recipe.head == "linear":
-            return np.repeat(weights["head.b_o"][None], len(M), axis=0)
-        if recipe.head == "full":
-            on["1"] = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
-            return np.asarray((on["1"] * weights["head.b_1"]) @ weights["head.W_2"].T + weights["head.b_2"])
-        sides = {}  # name -> units before the ReLU (batch, groups, units)
-        if recipe.row_units:
-            sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
-        if recipe.column_units:
-            sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
-        on |= {name: before > 0 for name, before in sides.items()}
-        units, alone = (
-            np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
-            for parts in (
-                [np.maximum(before, 0) for before in sides.values()],
-                [on[name] * weights[f"head.b_{name}_0"] for name in sides],
-            )
-        )
-        if recipe.mix_units:
-            on["m"] = units @ weights["head.W_m"].T + weights["head.b_m"] > 0
-            alone = on["m"] * (alone @ weights["head.W_m"].T + weights["head.b_m"])
-        return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
-
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """W (k, r, 2u): <W, M> is <direction, logits - biases>; directions (k, classes) of `texts` (k,)."""
-        weights, recipe = self._weights, self._recipe
-        shape = (len(direction), *self._shape[1:])
-        if recipe.head == "linear":
-            return np.asarray((direction @ weights["head.W_o"]).reshape(shape))
-        if recipe.head == "full":
-            back = direction @ weights["head.W_2"] * self._on["1"][texts]
-            return np.asarray((back @ weights["head.W_1"]).reshape(shape))
-        W = direction @ weights["head.W_o"]  # (k, units of both sides, or of the mix)
-        if recipe.mix_units:
-            W = W * self._on["m"][texts] @ weights["head.W_m"]
-        total, start = np.zeros(shape, W.dtype), 0
-        for name in ("v", "h"):
-            if name in self._on:
-                on = self._on[name][texts]
-                end = start + on[0].size
-                back = W[:, start:end].reshape(on.shape) * on
-                part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
-                total += part if name == "v" else part.transpose(0, 2, 1)
-                start = end
-        return total
-
-
-def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """X (batch, groups, in) times W (groups, in, out), each group with weights of its own."""
-    return np.asarray((X.transpose(1, 0, 2) @ W).transpose(1, 0, 2))

@@ -43,8 +43,8 @@ def start_runner(
     parts: Parts, *, precision: str | None = None, threads: int | None = None, device: str = "cpu"
 ) -> Runner:
     """What runs the network of a model."""
-    if parts.module is not None:
-        check_choice("with an encoder of your own, precision", precision, (None, "float32"))
+    if parts.modules:
+        check_choice("with a part of your own, precision", precision, (None, "float32"))
         from .module_runner import ModuleRunner
 
         return ModuleRunner(parts, choose_device(device, "float32")[0], threads)

@@ -24,7 +24,8 @@ class Embedder:
         self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
         self.labels, self.pair, self.facts = tuple(parts.labels), parts.pair, dict(parts.facts)
         self.thresholds, self.version, self.sha256 = parts.thresholds, parts.version, parts.sha256
-        self.module = parts.module  # the encoder, where it is the user's own
+        self.modules = parts.modules  # the user's own
+        self.module = self.modules.encoder
         self.row_names = saved_names(self.facts, self.embedding_shape[0])
         self._runner = start_runner(parts, **options)
 
@@ -32,7 +33,7 @@ class Embedder:
     def parts(self) -> Parts:
         """What a folder of it holds."""
         own = self.recipe, self.tokenizer, self.weights, self.labels, self.pair
-        return Parts(*own, self.facts, self.thresholds, module=self.module)
+        return Parts(*own, self.facts, self.thresholds, modules=self.modules)
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
         """Write a folder for `load` to read, a reader's weights in few bits; `card` is its README.md."""

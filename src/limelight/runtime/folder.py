@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
-from ..network.modules import TO_LOAD, check_fits_recipe
+from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import (
@@ -41,7 +41,6 @@ from ..network.weights import (
     tensor_locations,
     unpack_all,
 )
-from ..reading.answers import answers_of
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -75,10 +74,10 @@ class Parts:
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
     version: str = __version__  # of Limelight, that wrote the folder
     sha256: str = ""  # of the folder's config.json, which has the checksums of the other files
-    module: Any = None  # the encoder, where it is the user's own: a torch.nn.Module
+    modules: Modules = OURS  # the user's own, torch.nn.Modules
 
     def __post_init__(self) -> None:
-        if self.recipe.model.encoder == "word-module" and not isinstance(self.tokenizer, OpenTokenizer):
+        if self.recipe.model.reads_words and not isinstance(self.tokenizer, OpenTokenizer):
             object.__setattr__(self, "tokenizer", OpenTokenizer(self.tokenizer))
         forbidden = forbidden_words(self.facts.get("forbidden"))
         if forbidden != self.tokenizer.forbidden:
@@ -87,7 +86,7 @@ class Parts:
     @property
     def is_reader(self) -> bool:
         """Whether its head gives a vector."""
-        return self.recipe.model.head == "vector"
+        return self.recipe.model.is_reader
 
 
 # ---------------------------------------------------------------- writing
@@ -129,10 +128,10 @@ def _weight_files(parts: Parts, classes: int, kind: str) -> dict[str, bytes]:
     A module of the user's own is PyTorch's to run: there are no graphs of it.
     """
     recipe = parts.recipe
-    expected = shapes(recipe.model, len(parts.tokenizer), classes, kind == "pair", parts.module)
+    expected = shapes(recipe.model, len(parts.tokenizer), classes, kind == "pair", parts.modules)
     given = {name: np.asarray(array) for name, array in parts.weights.items()}
     check_weights(given, expected)
-    if parts.module is not None:
+    if parts.modules:
         return {"model.safetensors": b"".join(safetensors_pieces(pack_words(given)))}
     stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
     tensors = b"".join(safetensors_pieces(stored))
@@ -173,7 +172,7 @@ def holds_weights(path: str | Path, weights: Mapping[str, np.ndarray]) -> bool:
     return found.keys() == rounded.keys() and all(np.array_equal(found[k], rounded[k]) for k in found)
 
 
-def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[Label, ...]:
+def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label, ...]:
     """Convert labels to plain Python strings, numbers and booleans; they must be distinct.
 
     A classifier into classes needs two of them at least.
@@ -194,7 +193,7 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
-    if len(plain) < (2 if answers_of(task).is_class else 1):
+    if len(plain) < (2 if find_task(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}", code="label-duplicate")
@@ -242,10 +241,10 @@ def is_reader_folder(name: str | Path) -> bool:
     return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
-def open_folder(path: str | Path = "reader", sha256: str | None = None, module: Any = None) -> Parts:
+def open_folder(path: str | Path = "reader", sha256: str | None = None, modules: Modules = OURS) -> Parts:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
 
-    `module` is the encoder of a model that was trained with one of the user's own.
+    `modules` are the parts of a model that are the user's own.
 
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
@@ -254,7 +253,7 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None, module: 
             recipe, tokenizer, weights, facts = read_old_reader(saved)
             about = facts, None, saved.version, saved.sha256
             return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, module)
+        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, modules)
 
 
 def _read_fast(saved: SavedFiles) -> Parts:
@@ -283,11 +282,11 @@ def save_fast(path: str | Path, parts: Parts) -> None:
         (folder / "README.md").write_text(card)
 
 
-def _read_folder(saved: SavedFiles, module: Any) -> Parts:
+def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
-    check_fits_recipe(module, recipe, "the model", TO_LOAD)
-    if (recipe.model.head == "vector") != (kind == "reader"):
+    check_fits_recipe(modules, recipe, "the model", TO_LOAD)
+    if (recipe.model.is_reader) != (kind == "reader"):
         raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
     task, pair = find_task(recipe.text.task).name, kind == "pair"
     labels = () if kind == "reader" else plain_labels(config["labels"], task)
@@ -295,17 +294,17 @@ def _read_folder(saved: SavedFiles, module: Any) -> Parts:
     for name in config["files"]:
         saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair, module)
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
     largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
     weights = read_weights(saved.read("model.safetensors", largest), expected)
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
-    return Parts(recipe, tokenizer, weights, labels, pair, *about, module)
+    return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     """What config.json has as thresholds: nothing, or one for each label."""
-    if given is None or not answers_of(task).has_several:
+    if given is None or not find_task(task).has_several:
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
         raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")

@@ -12,21 +12,21 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
+from ..network.modules import Modules
 from ..network.outputs import activate
-from ..network.parts import check_weights, shapes
-from ..reading.answers import answers_of
+from ..network.parts import check_weights, linear_part, rows_of, shapes
 from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
-from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
 from ..text.learnt_rows import LearntRows
+from ..text.questions import Mean, Probability, Question, are_numbers, class_values
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
-from .decided import LinearHead, attribution_method, row_losses, word_losses, word_weights
+from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
@@ -38,7 +38,6 @@ READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
-_CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
 class Model(Embedder):
@@ -66,13 +65,13 @@ class Model(Embedder):
         self.learnt_rows = LearntRows.from_fact(self.facts.get("learnt_rows"))  # None: not known
         self.refits = saved_refits(self.facts.get("refits"), self.recipe.model)
         if self.aspects:
-            check_takes_aspects(self.task, self.pair)
+            check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
             check_ratings(self.aspects, self.recipe.model)
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
-        what = f"classifies {kind} into {len(self.labels)} {_CLASSES.get(self.task, 'classes')}"
-        if answers_of(self.task).is_number:
+        what = f"classifies {kind} into {len(self.labels)} {find_task(self.task).classes}"
+        if find_task(self.task).is_number:
             what = f"predicts a number for {kind}"
         return f"Model({what}, {len(self.tokenizer):,} words)"
 
@@ -88,6 +87,7 @@ class Model(Embedder):
         *,
         sha256: str | None = None,
         encoder: Any = None,
+        pooling: Any = None,
         **options: Unpack[DeviceOptions],
     ) -> Model:
         """Open a saved folder, checking everything in it first; the options are those of `limelight.load`.
@@ -96,7 +96,7 @@ class Model(Embedder):
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
-        parts = open_folder(folder, sha256, encoder)
+        parts = open_folder(folder, sha256, Modules(encoder, pooling))
         if parts.is_reader:
             raise LimelightError(
                 f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed",
@@ -132,7 +132,7 @@ class Model(Embedder):
         >>> model.aspects  # doctest: +SKIP
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
-        check_takes_aspects(self.task, self.pair)
+        check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
         return self._with(Aspects.of(aspects).without_other_ratings(self.aspects))
 
     def _with(self, found: Aspects) -> Model:
@@ -196,7 +196,7 @@ class Model(Embedder):
         """
         outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
         found = self.decide(outputs)
-        answers = answers_of(self.task).name(found, self.labels)
+        answers = find_task(self.task).to_labels(found, self.labels)
         if abstain_below is None:
             return answers
         least = check_threshold(abstain_below, task=self.task)
@@ -204,8 +204,8 @@ class Model(Embedder):
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
-        """The answers for what `predict_proba` gives, as in `limelight.reading.answers`."""
-        return answers_of(self.task).decide(outputs, self.thresholds)
+        """The answers for what `predict_proba` gives, as in `text/tasks.py`."""
+        return find_task(self.task).decide(outputs, self.thresholds)
 
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of at least this precision.
@@ -216,7 +216,7 @@ class Model(Embedder):
         >>> model = Model.load("model")  # doctest: +SKIP
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
         """
-        if not answers_of(self.task).is_class:
+        if not find_task(self.task).is_class:
             raise LimelightError(
                 f"a precision is for one class a text; the task is {self.task!r}", code="model-task"
             )
@@ -357,7 +357,7 @@ class Model(Embedder):
 
     def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
         """The numbers of the class to ask about and of the one to ask against."""
-        answers = answers_of(self.task)
+        answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise LimelightError(message, code="model-task")
@@ -395,10 +395,10 @@ class Model(Embedder):
         for m in M:
             m[:, off] = 0
         Z = self._runner.logits(*M)
-        P, answers = activate(self.task, Z), answers_of(self.task)
+        P, answers = activate(self.task, Z), find_task(self.task)
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
-        decide = self._decided_pairs if self.pair else self._decided
+        decide = self._decided if is_sum(self.recipe.model, self.pair) else self._decided_left_out
         asked = [self._asked(classes, about) for classes in shown]
         found = decide(sides, M, Z.astype(float), asked, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
@@ -409,7 +409,7 @@ class Model(Embedder):
 
     def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
         """The classes that the reading can be asked about, the one that is shown first."""
-        if not answers_of(self.task).is_class or (not most and other is None):
+        if not find_task(self.task).is_class or (not most and other is None):
             return []
         if other is not None:
             return [*dict.fromkeys([*shown, other])]
@@ -420,7 +420,7 @@ class Model(Embedder):
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
         """For each text: what decided the answers that are asked for, by words and by rows."""
-        head, one = LinearHead(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
+        head, one = linear_part(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
         directions = [
             np.stack([*(each.direction(z_0, z) for each in questions), *one[classes]])
             for questions, classes, z_0, z in zip(asked, scored, head.biases, Z, strict=True)
@@ -430,7 +430,7 @@ class Model(Embedder):
         W[:, off] = 0  # what is not there decides nothing
         for k, text in enumerate(sides[0]):
             own, many = W[places == k], len(asked[k])
-            words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
+            words = [word_weights(text.A, text.H, w, rows_of(self.recipe.model).maxima) for w in own]
             rows = (own * M[0][k]).sum(axis=2)
             scores = None
             if scored[k]:
@@ -445,31 +445,34 @@ class Model(Embedder):
 
         Of others that are numbers, their mean: aspects are in stars. Who asks about a class gets that alone.
         """
+        task = find_task(self.task)
         if about is not None:
-            return [question(self.task, about, self.labels, asked=True)]
-        found = [question(self.task, k, self.labels) for k in classes]
-        if self.task == "ordinal":
+            return [task.question(about, self.labels, asked=True)]
+        found = [task.question(k, self.labels) for k in classes]
+        if task.is_ordered:
             return [*found, Probability(classes[0])]
         return [*found, Mean(class_values(self.labels))] if self._asks_mean else found
 
     @property
     def _asks_mean(self) -> bool:
-        return bool(self.aspects) and self.task == "classification" and are_numbers(self.labels)
+        task = find_task(self.task)
+        return bool(self.aspects) and task.is_class and not task.is_ordered and are_numbers(self.labels)
 
-    def _decided_pairs(
+    def _decided_left_out(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
         scored: list[list[int]], off: list[int],
     ) -> Iterator[list[Decided]]:  # fmt: skip
-        """The same for each pair, one for each text; a row counts half in each, where it is in both."""
-        classify = self._runner.logits
-        for first, second, M_1, M_2, z, own, some in zip(*sides, *M, Z, asked, scored, strict=True):
-            both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
-            losses = word_losses(classify, z, both, texts, self.recipe.model.max_rows, off)
-            rows = row_losses(classify, z, both)
+        """The same by what is lost without a word; a row of a pair, in both texts, counts half in each."""
+        classify, without = self._runner.logits, self._runner.without_words
+        for texts, all_M, z, own, some in zip(
+            zip(*sides, strict=True), zip(*M, strict=True), Z, asked, scored, strict=True
+        ):
+            read = [(text.A, text.H) for text in texts]
+            losses, rows = word_losses(classify, z, all_M, read, without, off), row_losses(classify, z, all_M)
             rows[off] = 0
             yield [
                 (
-                    [each.lost(z, lost) for each in own], own[0].lost(z, rows) / 2, [],
+                    [each.lost(z, lost) for each in own], own[0].lost(z, rows) / len(texts), [],
                     Scores(tuple(some), lost[:, some], rows[:, some], z, None) if some else None,
                 )
                 for lost in losses
@@ -481,12 +484,12 @@ class Model(Embedder):
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
         recipe, support, in_mean = self.recipe.model, None, None
-        if about is None and self.task == "ordinal":
+        if about is None and find_task(self.task).is_ordered:
             decided, support, biases = decided[:1], decided[1], biases[:1]
         elif about is None and self._asks_mean:
             decided, in_mean, biases = decided[:1], (decided[1], biases[1]), biases[:1]
         return Reading(
-            text.text, text.offsets, text.known, text.A, M, self.labels, P, recipe.has_max_row,
+            text.text, text.offsets, text.known, text.A, M, self.labels, P, rows_of(recipe).has_max_row,
             decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..text.tasks import find_task
 from .aspect_ratings import check_ratings
@@ -25,11 +24,14 @@ def takes_aspects(task: str, pair: bool) -> bool:
     >>> takes_aspects("ordinal", pair=False), takes_aspects("multi-label", pair=False)
     (True, False)
     """
-    return not pair and not answers_of(task).has_several
+    return not pair and not find_task(task).has_several
 
 
-def check_takes_aspects(task: str, pair: bool) -> None:
+def check_takes_aspects(task: str, pair: bool, own_pooling: bool = False) -> None:
     """Raise unless such a model can have aspects."""
+    if own_pooling:
+        wrong = "aspects are sums over words; with a pooling of your own there are none"
+        raise LimelightError(wrong, code="model-task")
     if pair:
         raise LimelightError("aspects are for single texts; this model reads pairs", code="pair-or-text")
     if not takes_aspects(task, pair):

@@ -1,4 +1,4 @@
-"""A model whose encoder is a module of the user's own: in PyTorch, on the CPU or a GPU, in float32."""
+"""A model with a part of the user's own: in PyTorch, on the CPU or a GPU, in float32."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..network.outputs import activate
+from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network, with_weights
 from ..text.open_words import OpenTokenizer
 from .batches import Sentences
@@ -25,14 +26,14 @@ class ModuleRunner(Runner):
 
     def __init__(self, parts: Parts, device: str, threads: int | None) -> None:
         super().__init__(parts, "float32", threads)
-        self.module, self.device, self.batch_words = parts.module, device, WORDS[device]
+        self.modules, self.device, self.batch_words = parts.modules, device, WORDS[device]
 
     @locked_cached_property
     def network(self) -> Network:
         """On the device."""
         words = self.tokenizer.all_words if isinstance(self.tokenizer, OpenTokenizer) else ()
         sizes = len(self.tokenizer), self.classes, self.pair
-        own = copy.deepcopy(self.module)  # the user's stays as it is
+        own = copy.deepcopy(self.modules)  # the user's stays as it is
         network = with_weights(lambda: Network(self.recipe.model, *sizes, own, words), self.weights)
         return network.to(self.device)
 
@@ -51,6 +52,11 @@ class ModuleRunner(Runner):
             M, A = self.network.pool(H, lengths.long())
             found = {"M": M, "A": A, "H": H}
             yield batch, check_finite([found[name].float().cpu().numpy() for name in outputs])
+
+    def without_words(self, H: np.ndarray, A: np.ndarray, words: slice = slice(None)) -> np.ndarray:
+        pooling = self.network.pooling
+        own = isinstance(pooling, ModulePooling)
+        return pooling.without_words(H, words) if own else super().without_words(H, A, words)
 
     @torch.no_grad()
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:

@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import LimelightError, check_at_least
-from ..reading.answers import answers_of
-from ..reading.questions import are_numbers
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
 from ..tables.cells import KeptColumns, find_type
@@ -22,6 +20,7 @@ from ..tables.rows import Row, TableRows, open_rows, show_reading, text_columns
 from ..tables.table import Table, open_table
 from ..tables.writers import LISTS, NewColumn, TableWriter, Values, require_format, write_table
 from ..text.learnt_rows import row_hash
+from ..text.questions import are_numbers
 from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
@@ -95,7 +94,7 @@ def predict_labelled(
         closing(Aside(table.path)) as aside,
     ):
         rows = TableRows(table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
-        labels = find_task(model.task)()
+        labels = find_task(model.task).column()
         for row in show_reading(rows, table.path, progress):
             labels.append(row.label)
             aside.append((row.text, None, row.text2))
@@ -123,7 +122,7 @@ class Predictions:
         abstain_below: float | None = None,
     ) -> None:
         check_at_least("top", top, 1)
-        answers = answers_of(model.task)
+        answers = find_task(model.task)
         if answers.has_several and top > 1:
             raise LimelightError(
                 f"top is {top}, but a text may have several labels; ask for probabilities", code="model-task"
@@ -181,7 +180,7 @@ class Predictions:
     def _of_aspects(self, readings: Sequence[AnyReading]) -> Added:
         """Four columns for each aspect, or three where there are no stars."""
         shares = [each.sides[0].aspects for each in readings]
-        numbers = not answers_of(self.model.task).is_number and are_numbers(self.model.labels)
+        numbers = not find_task(self.model.task).is_number and are_numbers(self.model.labels)
         added: Added = []
         for k, aspect in enumerate(self.aspects):
             own = [each[k] for each in shares]
@@ -197,9 +196,9 @@ class Predictions:
 
     def _answers(self, P: np.ndarray) -> tuple[Added, Added]:
         """The columns of the prediction, and those of the next labels."""
-        labels, answers, kind = self.model.labels, answers_of(self.model.task), find_type(self.model.labels)
+        labels, answers, kind = self.model.labels, find_task(self.model.task), find_type(self.model.labels)
         if not answers.is_class:
-            found, column = answers.name(self.model.decide(P), labels), NewColumn("value", "number")
+            found, column = answers.to_labels(self.model.decide(P), labels), NewColumn("value", "number")
             if answers.has_several and self.joined:
                 mark = self.model.recipe.text.separator or SEPARATOR
                 column = NewColumn("labels", "label", "text")

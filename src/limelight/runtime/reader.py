@@ -11,6 +11,7 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe, Recipe
 from ..errors import LimelightError, bad_value
+from ..network.modules import Modules
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
 from ..text.tokenizer import SPECIAL
@@ -94,10 +95,20 @@ def load(  # type: ignore[overload-overlap]
 ) -> Reader: ...
 @overload
 def load(
-    folder: str | Path, *, sha256: str | None = None, encoder: Any = None, **options: Unpack[DeviceOptions]
+    folder: str | Path,
+    *,
+    sha256: str | None = None,
+    encoder: Any = None,
+    pooling: Any = None,
+    **options: Unpack[DeviceOptions],
 ) -> Any: ...
 def load(
-    folder: str | Path, *, sha256: str | None = None, encoder: Any = None, **options: Unpack[DeviceOptions]
+    folder: str | Path,
+    *,
+    sha256: str | None = None,
+    encoder: Any = None,
+    pooling: Any = None,
+    **options: Unpack[DeviceOptions],
 ) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
@@ -109,15 +120,15 @@ def load(
     The device is "cpu", "cuda" (a GPU, by PyTorch) or "auto": a GPU if PyTorch is installed and sees one. The
     precision is "float32" or "int8" on the CPU, "bf16" or "float32" on a GPU; by default the first.
 
-    A model with an encoder of your own needs a module of the same class as `encoder`; its weights come from
-    the folder (docs/network.md).
+    A model with an encoder or a pooling of your own needs a module of the same class as `encoder` or
+    `pooling`; its weights come from the folder (docs/network.md).
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
     """
     if sha256 is not None and is_reader(folder):
         raise bad_value("sha256 is only for a saved folder; the reader comes with Limelight")
-    return _start(open_folder(folder, sha256, encoder), **options)
+    return _start(open_folder(folder, sha256, Modules(encoder, pooling)), **options)
 
 
 def _start(parts: Parts, **options: Unpack[DeviceOptions]) -> Model | Reader:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least
-from ..network.parts import matrix_shape
+from ..network.parts import matrix_shape, rows_of
 from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN
@@ -29,7 +29,7 @@ from .batches import (
 from .folder import Parts
 from .session import locked_cached_property
 from .vector_parts import VectorParts
-from .word_parts import TextParts, effects_of, unit, with_neighbours
+from .word_parts import TextParts, effects_of, matrix_without, unit, with_neighbours
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
@@ -74,6 +74,10 @@ class Runner(ABC):
     @abstractmethod
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
         """One block of M (n, r, 2u), or of two for pairs: its "logits", "probabilities" or "vector"."""
+
+    def without_words(self, H: np.ndarray, A: np.ndarray, words: slice = slice(None)) -> np.ndarray:
+        """(k, r, 2u): M without each of the `words` of a text, from its states H (n, 2u) and A (r, n)."""
+        return matrix_without(H, A, rows_of(self.recipe.model).maxima, words)
 
     # ------------------------------------------------------------ the head
 
@@ -145,7 +149,7 @@ class Runner(ABC):
     @locked_cached_property
     def vector_parts(self) -> VectorParts:
         """From M to the vectors that texts are compared by."""
-        return VectorParts(self.weights, self.recipe.model, self.threads)
+        return VectorParts(self.weights, self.recipe.model, self.threads, self.without_words)
 
     def parts(self, texts: list[str]) -> list[TextParts]:
         """The vector of each text and what each word does to it."""

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
 from ..text.tasks import find_task
@@ -53,7 +53,7 @@ class Start(Parts):
         joined = [*self.words, *words] if self.labels else [*words, *self.words[:extra]]
         return list(dict.fromkeys(joined))
 
-    def check_kind(self, pair: bool, name: str, task: str = "classification") -> None:
+    def check_kind(self, pair: bool, name: str, task: str = DEFAULT_TASK) -> None:
         """Raise if this is a trained model of pairs and the data has single texts, or the other way round.
 
         A trained model's task must be that of the data too.

@@ -8,23 +8,26 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..network.onnx.export import linear_graph
+from ..network.parts import rows_of
 from .session import Session
-from .word_parts import matrix_without, max_without, rows_without
+from .word_parts import Without
 
 
 class VectorParts:
     """A reader's vector is a linear map of M; a classifier's is M, flat.
 
-    Rows are reduced by the map that all share before a word is left out: they are smaller than M. Products
-    are ONNX Runtime's: numpy's threads spin, and slow each other down where there are few cores.
+    Rows of means are reduced by the map that all share before a word is left out: they are smaller than M.
+    Products are ONNX Runtime's: numpy's threads spin, and slow each other down where there are few cores.
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int) -> None:
-        self.attends, self.max_rows = recipe.attention_rows > 0, recipe.max_rows
+    def __init__(
+        self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int, without: Without
+    ) -> None:
+        self.without, self.max_rows = without, rows_of(recipe).maxima
         self.maps = [
             Session(linear_graph(weights, f"vector.{name}"), threads)
             for name in ("W_shared", "W_rows")
-            if recipe.head == "vector"
+            if recipe.is_reader
         ]
 
     def reduce(self, M: np.ndarray) -> np.ndarray:
@@ -36,13 +39,12 @@ class VectorParts:
 
     def states(self, H: np.ndarray) -> np.ndarray:
         """H (texts, n, 2u) as `without_words` takes it."""
-        return self.reduce(H) if self.attends else H
+        return H if self.max_rows or not self.maps else self.reduce(H)
 
     def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
         """(n, r, rank): the rows of M without each word, reduced; from H (n, 2u), reduced, and A (r, n)."""
-        if not self.maps:
-            return matrix_without(states, A, self.max_rows)
-        return rows_without(states, A) if self.attends else self.reduce(max_without(states))
+        without = self.without(states, A)
+        return self.reduce(without) if self.max_rows else without
 
     def map_rows(self, M: np.ndarray) -> np.ndarray:
         """(texts, size) from reduced rows (texts, r, rank)."""

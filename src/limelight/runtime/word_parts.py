@@ -18,10 +18,12 @@ better (docs/trust.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+Without = Callable[..., np.ndarray]  # H (n, 2u), A (r, n), words=slice: M without each of them (k, r, 2u)
 _LITTLE_ATTENTION = 1e-3  # on all words but one
 _OF_NEIGHBOURS = 0.2  # more agrees with people on phrases, and blurs single words
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..reading.answers import answers_of
 from ..reading.aspect_sum import AspectSum
-from ..reading.questions import are_numbers
 from ..runtime.model import Model
+from ..text.questions import are_numbers
+from ..text.tasks import find_task
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,5 +51,5 @@ def collect_aspects(model: Model, rows: int) -> ExploredAspects:
     effects, clause_effects = np.zeros((2, rows, len(names)), np.float32)
     spans = np.zeros((rows, len(names), 2), np.int32)
     unit = "stars" if are_numbers(model.labels) else "points"
-    unit = "number" if answers_of(model.task).is_number else unit
+    unit = "number" if find_task(model.task).is_number else unit
     return ExploredAspects(names, unit, np.zeros((rows, 2), np.float32), effects, clause_effects, spans)

@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from ..reading import captions
-from ..reading.answers import answers_of
 from ..reading.html import render_style, templates
-from ..reading.questions import class_values
 from ..runtime.decided import attribution_method
 from ..runtime.model import Model
+from ..text.questions import class_values
+from ..text.tasks import find_task
 from .packed_arrays import to_text
 
 SHEET = "page.css.jinja"
@@ -52,7 +52,7 @@ def render_page(
 
 def name_of(model: Model) -> str:
     """What the page is called."""
-    kind = "Numbers" if answers_of(model.task).is_number else "A classifier"
+    kind = "Numbers" if find_task(model.task).is_number else "A classifier"
     return str(model.facts.get("name") or f"{kind} of {'pairs of ' if model.pair else ''}texts")
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
-from ..reading.answers import answers_of
-from ..reading.questions import Mean, class_values, question
 from ..runtime.batches import chunks
 from ..runtime.held_out import HeldOut
 from ..runtime.model import READ_AT_ONCE, Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
 from ..text.learnt_rows import row_hash
+from ..text.questions import class_values
 from ..text.tasks import find_task
 from .aspect_table import ExploredAspects, collect_aspects
 from .computing import Item, columns
@@ -72,7 +72,7 @@ class ExploredData:
     vectors: np.ndarray  # (rows, directions): of length 1
     of_rows: int  # that the data has; some may have been left out
     aspects: ExploredAspects | None = None  # of the first model, if it has any
-    task: str = "classification"
+    task: str = DEFAULT_TASK
     means: np.ndarray | None = None  # (models, rows): of ordered classes
     values: list[float] | None = None  # (labels,): what ordered classes count as
     seen: HeldOut | None = None  # the rows that the models learnt from
@@ -160,11 +160,11 @@ def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
 
 def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:
     """What the models predict, and the truth, by the labels of all models; P has the outputs of each."""
-    first, answers = models[0], answers_of(models[0].task)
+    answers = find_task(models[0].task)
     values = {
         str(x): value for m in models for x, value in zip(m.labels, class_values(m.labels), strict=True)
     }
-    is_ordered = isinstance(question(first.task, 0, first.labels), Mean)
+    is_ordered = answers.is_ordered
     labels = sorted(values, key=values.__getitem__) if is_ordered else list(values)
     places = [np.array([labels.index(str(x)) for x in model.labels], np.int32) for model in models]
     decided = [model.decide(p) for model, p in zip(models, P, strict=True)]
@@ -209,7 +209,7 @@ def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, np.ndarray]:
     """
     parts = list(_read(model, items, progress=False))
     P, X = (np.concatenate(each) for each in zip(*parts, strict=True))
-    groups = find_task(model.task).strata(model.decide(P))  # of numbers, their tenths
+    groups = find_task(model.task).column.strata(model.decide(P))  # of numbers, their tenths
     plane = Plane.fit(X)
     means = np.stack([X[groups == k].mean(axis=0) for k in np.unique(groups)])
     both = np.concatenate([Plane.fit(means).basis, plane.basis], axis=1)[:, :2]  # two classes differ in one

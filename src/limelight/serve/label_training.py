@@ -22,10 +22,11 @@ import numpy as np
 from ..errors import LimelightError
 from ..labelling.save import SEPARATOR
 from ..labelling.session import LabelSession
-from ..runtime.metrics import wilson
 from ..tables.cells import KeptColumns
 from ..tables.rows import Row
 from ..tables.writers import LISTS, NewColumn, format_of, write_table
+from ..text.metrics import wilson
+from ..text.tasks import MULTI_LABEL, ORDINAL
 
 HELD_OUT = 2  # every so many texts of a class, of those drawn at random
 MIN_LABELS = 20  # labels to train on
@@ -113,9 +114,8 @@ class Training:
     def _flags(self) -> list[str]:
         """What `train` must know of the labels; words that were marked are learnt as reasons."""
         session = self._session
-        task = (
-            ["--task", "multi-label"] if session.several else ["--task", "ordinal"] if session.ordered else []
-        )
+        named = MULTI_LABEL if session.several else ORDINAL if session.ordered else None
+        task = ["--task", named.name] if named else []
         marked = any(session.marks(row) for row in range(len(session.texts)))
         return [*task, *(["--reasons", "marks"] if marked else [])]
 

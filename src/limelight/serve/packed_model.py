@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import LimelightError, check_at_least, check_choice
 from ..explain.joint import page_rules
+from ..network.parts import rows_of
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -34,7 +35,7 @@ def check_packable(model: Model, words: int | None = None, precision: str = "flo
     >>> check_packable(model)  # doctest: +SKIP
     """
     if model.recipe.model.has_module:
-        fault = "a page cannot run an encoder of your own; show the model with 'limelight explore' or 'serve'"
+        fault = "a page cannot run a part of your own; show the model with 'limelight explore' or 'serve'"
         raise LimelightError(fault, code="model-task")
     if model.tokenizer.forbidden:
         fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
@@ -110,8 +111,8 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
         "about": _about(model, kept),
         "recipe": {
             **asdict(recipe),
-            "rows": recipe.attention_rows,
-            "max_row": recipe.has_max_row,
+            "rows": rows_of(recipe).attention,
+            "max_row": rows_of(recipe).has_max_row,
             "max_length": model.recipe.text.max_length,
         },
         "tokenizer": {

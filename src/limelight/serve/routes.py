@@ -18,11 +18,11 @@ from starlette.routing import Route
 from .. import __version__
 from ..errors import LimelightError
 from ..network.parts import matrix_shape
-from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..runtime.model_aspects import require_aspects
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
+from ..text.tasks import find_task
 from .batching import Batcher, Compute
 from .bodies import Body, check_words, count_words, dimensions, flag, items_of, numbers, share, texts_of
 from .computing import Item, comparisons, cut_pieces, matrices, predictions, readings, vectors
@@ -275,7 +275,7 @@ def _threshold(model: Model, body: Body) -> float:
         return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
-    if not answers_of(model.task).is_class:
+    if not find_task(model.task).is_class:
         fault = f"abstain_below is for one class a text; the task is {model.task!r}"
         raise LimelightError(fault, code="model-task")
     return least if least is not None else model.threshold(precision or 0.0)
@@ -284,7 +284,7 @@ def _threshold(model: Model, body: Body) -> float:
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
     """The classes from the most probable on, but first the answer: of ordered classes, that is the median."""
     order = np.argsort(-P, kind="stable").tolist()
-    if answers_of(model.task).is_class:
+    if find_task(model.task).is_class:
         first = int(model.decide(P[None])[0])
         order = [first, *(k for k in order if k != first)]
     if P[order[0]] < least:

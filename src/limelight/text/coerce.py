@@ -12,6 +12,7 @@ from ..errors import LimelightError, warn
 from ..tables.formats import shorten
 from ..tables.rows import texts_of
 from .labels import LARGEST, TWICE, Label, are_many_numbers, check_types, not_ordered, spelled_twice
+from .tasks import MULTI_LABEL, find_task
 
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -148,9 +149,10 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
     ([[0, 1], []], [0, 1])
     """
     labels = labels if hasattr(labels, "__len__") else as_list(labels, "labels")  # or it is used up
-    if task == "multi-label" or (task == "auto" and _are_several(labels)):
+    kind = find_task(task)
+    if kind.has_several or (task == "auto" and _are_several(labels)):
         return _read_sets(labels)
-    if task == "regression":
+    if kind.is_number:
         return Targets(task, np.empty(0), as_numbers(labels, "labels"))
     classes, numbers = as_classes(labels)
     if task == "auto" and are_many_numbers(classes.tolist()):
@@ -159,16 +161,17 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
             "regressor; if each is a class, say task='classification'",
             code="task-ambiguous",
         )
-    if task == "ordinal" and classes.dtype.kind not in "iuf":
+    if kind.is_ordered and classes.dtype.kind not in "iuf":
         raise not_ordered(classes.tolist()[0])
-    return Targets(task if task == "ordinal" else "classification", classes, numbers.tolist())
+    return Targets(kind.name, classes, numbers.tolist())
 
 
 def match_targets(labels: Any, like: Targets, what: str) -> list[Any]:
     """Further labels as the first ones were given; one that is not among them is an error."""
-    if like.task == "regression":
+    task = find_task(like.task)
+    if task.is_number:
         return as_numbers(labels, what)
-    if like.task != "multi-label":
+    if not task.has_several:
         return class_numbers(labels, like.classes.tolist(), what)
     if not like.indicator:
         sets = _as_sets(labels, what)
@@ -208,11 +211,11 @@ def _read_sets(labels: Any) -> Targets:
         table = _as_indicator(labels, "labels")
         names = getattr(labels, "columns", None)  # of a data frame
         classes = np.arange(table.shape[1]) if names is None else np.array(as_list(names, "columns"))
-        return Targets("multi-label", classes, [np.flatnonzero(row).tolist() for row in table], True)
+        return Targets(MULTI_LABEL.name, classes, [np.flatnonzero(row).tolist() for row in table], True)
     sets = _as_sets(labels, "labels")
     classes, numbers = as_classes([label for each in sets for label in each], fewest=1)
     ends = np.cumsum([len(each) for each in sets])[:-1]
-    return Targets("multi-label", classes, [part.tolist() for part in np.split(numbers, ends)])
+    return Targets(MULTI_LABEL.name, classes, [part.tolist() for part in np.split(numbers, ends)])
 
 
 def _is_indicator(labels: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from ..config.recipe import TASKS
+from ..config.recipe import DEFAULT_TASK, TASKS
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
@@ -111,7 +111,7 @@ class Dataset:
     splits: Mapping[str, Split]
     vectors: np.ndarray | None  # (vocabulary, d) float32: pretrained word vectors
     facts: dict[str, Any]  # sources, counts, what was skipped and held out
-    task: str = "classification"
+    task: str = DEFAULT_TASK
 
     @property
     def pair(self) -> bool:
@@ -196,7 +196,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
             code="format-newer",
         )
     _check_description(description, path)
-    return {"task": "classification", **description}  # older versions know no other
+    return {"task": DEFAULT_TASK, **description}  # older versions know no other
 
 
 def _check_description(description: dict[str, Any], path: Path) -> None:
@@ -245,7 +245,7 @@ def _check_split(split: Split, where: str, words: int, classes: int, task: str) 
             raise damaged(f"{where}: its word ids are damaged")
     if split.weights is not None and not (np.isfinite(split.weights) & (split.weights >= 0)).all():
         raise damaged(f"{where}: its weights are damaged")
-    if split.labels is not None and not find_task(task).fits(split.labels, classes):
+    if split.labels is not None and not find_task(task).column.fits(split.labels, classes):
         raise damaged(f"{where}: some labels are not in dataset.json")
 
 

@@ -26,7 +26,7 @@ from .learnt_rows import row_hash
 from .remarks import TextRemarks
 from .sources import TextSource
 from .split_pool import SplitPool
-from .tasks import LabelFormat, count_labels, find_task
+from .tasks import CLASSIFICATION, MULTI_LABEL, LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer, choose_words
 from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
 from .word_store import Side, WordStore
@@ -80,7 +80,7 @@ class Encoding:
         counts = count_labels(task, labels["train"], classes) if classes else {}
         warn_about_labels(counts, self.names or classes, known)
         self.remarks = self.seen.lines({name: rows for name, rows in counts.items() if rows > 1})
-        held, note = self._hold_out(find_task(task).strata(labels["train"]), find_task(task).group)
+        held, note = self._hold_out(find_task(task).column, labels["train"])
         tokenizer = self._choose_words(self._count_words(store, held))
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
@@ -89,7 +89,7 @@ class Encoding:
         facts = {**self._facts(splits, classes, task), "held_out": note}
         if marked:
             facts |= {"reasons": len(marked), "rows": {**facts["rows"], "train": int((~held).sum())}}
-        if known and task != "regression":
+        if known and not find_task(task).is_number:
             facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
         if not pretrained or self.all_words:  # an encoder that reads words has no vectors of them
             return Dataset(tokenizer, classes, splits, None, facts, task)
@@ -117,14 +117,14 @@ class Encoding:
         if task == "auto":
             train.labels = LabelFormat(task, self.recipe.separator)
             first = train.first() if train.labelled else None
-            task = "multi-label" if first is not None and isinstance(first.label, tuple) else "classification"
+            task = (MULTI_LABEL if first and isinstance(first.label, tuple) else CLASSIFICATION).name
         for source in self.sources.values():
             source.labels = LabelFormat(task, self.recipe.separator)
         return task
 
     def _read_rows(self, task: str, store: WordStore, marked: list[Marked]) -> dict[str, LabelColumn]:
         """Check every row; the labels by split, while words go into the store and marks are collected."""
-        columns = {name: find_task(task)() for name in self.sources}
+        columns = {name: find_task(task).column() for name in self.sources}
         with SplitPool(self.recipe.lowercase, self.recipe.split_characters, self._forbidden) as pool:
             for name, source in self.sources.items():
                 for found in pool.map(self._texts(source, f"reading {name}", columns[name], marked)):
@@ -162,8 +162,9 @@ class Encoding:
         check_different(labels["train"], classes, train.where)
         return classes, labels
 
-    def _hold_out(self, strata: np.ndarray, group: str) -> tuple[np.ndarray, str | None]:
+    def _hold_out(self, column: type[LabelColumn], labels: np.ndarray) -> tuple[np.ndarray, str | None]:
         """(rows,) bool: the training rows that are held out; and what to say of them."""
+        strata = column.strata(labels)
         train, share = self.sources["train"], self.holdout
         if share is None:
             share = 0 if self.start and len(strata) < FEW_ROWS else HOLDOUT
@@ -171,7 +172,7 @@ class Encoding:
         held = choose_held_out(strata, 0 if "dev" in self.sources else share, self.seed)
         if share and train.labelled and "dev" not in self.sources and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
-        return held, describe_held_out(held, strata, share, train.where, group)
+        return held, describe_held_out(held, strata, share, train.where, column.group)
 
     def _count_words(self, store: WordStore, held: np.ndarray) -> dict[str, int]:
         if not self.all_words:

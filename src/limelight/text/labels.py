@@ -41,7 +41,7 @@ class LabelColumn:
     ([0, 1, 0], ['good', 'bad'])
     """
 
-    name, group = "classification", "class"  # the task, and what a stratum of it is called
+    group = "class"  # what a stratum is called
 
     def __init__(self, labels: Iterable[Label] = ()) -> None:
         self._numbers = array("i")
@@ -128,7 +128,7 @@ class LabelSets(LabelColumn):
     (('cold', 'soup'), [[1, 1], [0, 0], [0, 1]])
     """
 
-    name, group = "multi-label", "label"
+    group = "label"
 
     def __init__(self, labels: Iterable[Any] = ()) -> None:
         self._counts = array("i")
@@ -168,8 +168,6 @@ class LabelSets(LabelColumn):
 class OrderedLabels(LabelColumn):
     """Labels that are numbers, and so have an order."""
 
-    name = "ordinal"
-
     def classes(self) -> tuple[Label, ...]:
         """The classes in their order.
 
@@ -191,7 +189,7 @@ class NumberColumn(LabelColumn):
     [0.5, 2.0]
     """
 
-    name, group = "regression", "tenth of the numbers"
+    group = "tenth of the numbers"
 
     def __init__(self, labels: Iterable[float] = ()) -> None:
         self._values = array("f", labels)

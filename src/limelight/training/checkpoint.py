@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from ..config.migrations import upgrade
-from ..config.recipe import options
+from ..config.recipe import DEFAULT_TASK, options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
@@ -229,7 +229,7 @@ class Checkpoints:
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raise if a file was made with other options or data than this run's."""
-    found = {"task": "classification", **upgrade(found)}  # it may be from an older version
+    found = {"task": DEFAULT_TASK, **upgrade(found)}  # it may be from an older version
     defaults = {name: field.default for name, field in options().items()}
     for key, mine in wanted.items():
         if key.endswith("sha256") and key not in found:

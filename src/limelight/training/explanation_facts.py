@@ -11,19 +11,20 @@ import torch
 
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
-from ..network.parts import state_size
+from ..network.parts import linear_part, rows_of, state_size
+from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
-from ..reading.answers import answers_of
-from ..reading.questions import Between, Probability, Question, are_numbers, class_values
 from ..reading.row_names import row_words
-from ..runtime.decided import LinearHead, most_weighted, word_losses, word_weights
+from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
+from ..runtime.word_parts import matrix_without
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.labels import Label
+from ..text.questions import Question, are_numbers, class_values
+from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches, read_batches
-from .loss import TASK_LOSSES
 from .starting_network import BATCH_WORDS, draw_rows
 
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
@@ -49,7 +50,7 @@ def picture_facts(
     facts = describe_rows(network, dataset)
     if (W := fit_heads(network, dataset, recipe)) is not None:
         facts["refits"] = refits_to_json(W)
-    if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
+    if "dev" in dataset.splits and not find_task(dataset.task).is_number:
         facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
     return facts
 
@@ -58,22 +59,23 @@ def fit_heads(network: Network, dataset: Dataset, recipe: ModelRecipe) -> np.nda
     """W (refits, 2u), as in runtime/refits.py; None where the labels are not numbers, or there are few."""
     split = dataset.splits["train"]
     y = numbers_of(dataset.task, dataset.labels, split)
-    if y is None or network.pair or not recipe.attention_rows or len(split) < MIN_ROWS:
+    attention = rows_of(recipe).attention
+    if y is None or network.pair or not attention or len(split) < MIN_ROWS:
         return None
     rows = draw_rows(split, MAX_ROWS, 0)
     X = np.empty((len(rows), state_size(recipe)), np.float32)
     plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
     for batch, read in read_batches(network, split, plan):
-        X[np.searchsorted(rows, batch)] = read.M[:, : recipe.attention_rows].mean(dim=1).float().cpu().numpy()
+        X[np.searchsorted(rows, batch)] = read.M[:, :attention].mean(dim=1).float().cpu().numpy()
     return fit_refits(X, y[rows])
 
 
 def numbers_of(task: str, labels: Sequence[Label], split: Split) -> np.ndarray | None:
     """(rows,): what the texts are labelled with, if that is a number."""
     given = np.asarray(split.labels)
-    if answers_of(task).is_number:
+    if find_task(task).is_number:
         return given.astype(float)
-    if answers_of(task).has_several or not are_numbers(labels):
+    if find_task(task).has_several or not are_numbers(labels):
         return None
     return np.asarray(np.array(class_values(labels))[given])
 
@@ -109,8 +111,8 @@ def measure_trust(
     rng, variants, predicted, task = np.random.default_rng(0), [], [], dataset.task
     for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
-        predicted.append(answers_of(task).explained(P[0], thresholds)[0])
-        asked = Between(predicted[-1]) if task == "multi-label" else Probability(predicted[-1])
+        predicted.append(find_task(task).explained(P[0], thresholds)[0])
+        asked = find_task(task).question(predicted[-1], dataset.labels, asked=True)
         decided = _decided(network, sides, scores, asked, recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
@@ -133,21 +135,29 @@ def _decided(
 ) -> np.ndarray:
     """(n + m,): how much of what is asked rests on each word; `scores` are the logits (classes,)."""
     z = scores.astype(float)
-    if network.pair:
+    if not is_sum(recipe, network.pair):
         M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
-        losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
+        losses = word_losses(partial(_classify, network), scores, M, texts, partial(_without, network))
         return asked.lost(z, np.concatenate(losses))
-    head = LinearHead(weights, recipe, sides[0].M[None])
+    head = linear_part(weights, recipe, sides[0].M[None])
     direction = asked.direction(head.biases[0], z)[None].astype(np.float32)
     (W,) = head.toward(direction, np.zeros(1, int))
-    return word_weights(sides[0].A, sides[0].H, W, recipe.max_rows)
+    return word_weights(sides[0].A, sides[0].H, W, rows_of(recipe).maxima)
+
+
+def _without(network: Network, H: np.ndarray, A: np.ndarray, words: slice) -> np.ndarray:
+    """M without each of the `words` of a text."""
+    if isinstance(network.pooling, ModulePooling):
+        return network.pooling.without_words(H, words)
+    return matrix_without(H, A, rows_of(network.recipe).maxima, words)
 
 
 @torch.no_grad()
 def _classify(network: Network, *M: np.ndarray) -> np.ndarray:
     """The logits (pairs, classes) of pairs of matrices, each (pairs, r, 2u)."""
     device = next(network.parameters()).device
-    Z = network.head(network.relate(*(torch.from_numpy(each).to(device) for each in M)))
+    given = [torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in M]
+    Z = network.head(network.relate(*given) if network.pair else given[0])
     return np.asarray(Z.float().cpu().numpy())
 
 

@@ -12,7 +12,8 @@ from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.parts import module_tensors
+from ..network.modules import OURS, Modules
+from ..network.parts import module_tensors, rows_of
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
@@ -34,34 +35,35 @@ class LabelObjective(Objective):
 
     def __init__(
         self, dataset: Dataset, recipe: Recipe, start: Start | None = None, targets: np.ndarray | None = None,
-        module: nn.Module | None = None, own_loss: BatchLoss | None = None,
+        modules: Modules = OURS, own_loss: BatchLoss | None = None,
     ) -> None:  # fmt: skip
         self.dataset, self.recipe, self.start, self.targets = dataset, recipe, start, targets
-        self.module, self.own_loss = module, own_loss
-        self.can_capture = module is None and own_loss is None  # what others wrote may wait for the GPU
+        self.modules, self.own_loss = modules, own_loss
+        self.can_capture = not modules and own_loss is None  # what others wrote may wait for the GPU
         self.task = TASK_LOSSES[recipe.text.task]
         self.measure = self.task.measure
         self.weights, self.dev_weights = (row_weights(dataset, recipe, name) for name in ("train", "dev"))
 
     def build_network(self) -> Network:
-        return build_network(self.dataset, self.recipe, self.start, self.module)
+        return build_network(self.dataset, self.recipe, self.start, self.modules)
 
     def identity(self) -> dict[str, Any]:
         known = run_identity(self.dataset, self.recipe, self.start)
-        if self.module is not None:
-            known["module"] = f"{class_name(self.module)} {_fingerprint_of(self.module)}"
+        for part, module in self.modules.named.items():
+            name = "module" if module is self.modules.encoder else part  # as runs of 0.3 have it
+            known[name] = f"{class_name(module)} {_fingerprint_of(module)}"
         return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:
         """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
-        return math.ceil(WARM_UP * total) if self.recipe.text.start or self.module is not None else 0
+        return math.ceil(WARM_UP * total) if self.recipe.text.start or self.modules else 0
 
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
         """Compute the gradients of this process's rows, if it has any, and count the figures."""
         if batch is None:
             return
         output = stepper.read(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        rows, vocabulary = self.recipe.model.attention_rows, len(stepper.network.words.weight)
+        rows, vocabulary = rows_of(self.recipe.model).attention, len(stepper.network.words.weight)
         parts = loss(
             output, batch, self.recipe.training, rows, vocabulary, self.task, stepper.side, self.own_loss
         )
@@ -103,7 +105,7 @@ class LabelObjective(Objective):
                 network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
             )
             if found.score is not None:
-                what = "reader" if self.module is None else "encoder"
+                what = "encoder" if self.modules else "reader"
                 how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
                 line = f"{format_measure(self.measure, found.score)}: {how}"
         if new or from_vectors:
@@ -115,7 +117,7 @@ class LabelObjective(Objective):
         """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""
         if isinstance(network.head, VectorHead):
             return True
-        if self.module is not None and not (self.start and self.start.labels):
+        if self.modules and not (self.start and self.start.labels):
             return isinstance(network.head, ScaledLinearHead)
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")

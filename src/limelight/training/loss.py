@@ -31,7 +31,7 @@ class TaskLoss(NamedTuple):
     measure: str  # what the mean of the scores is called
     first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
     fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
-    predicts_numbers: bool = False  # they are scaled to mean 0 and variance 1; others predict probabilities
+    standardises: bool = False  # labels are scaled to mean 0 and variance 1
     chooses_thresholds: bool = False  # from when on a label is given, on the development set
     calibrates: bool = False  # where the answer is the most probable class, which no temperature changes
 
@@ -62,7 +62,7 @@ def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def is_median(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the median of the classes is the true one, as `reading.answers.decide` gives it."""
+    """Whether the median of the classes is the true one, as `text/tasks.py` decides."""
     return (logits.softmax(dim=1).cumsum(dim=1)[:, :-1] < 0.5).sum(dim=1) == labels
 
 
@@ -100,7 +100,7 @@ TASK_LOSSES = {
         binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
     ),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
-    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", predicts_numbers=True),
+    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", standardises=True),
 }
 
 

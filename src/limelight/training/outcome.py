@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
+from ..network.modules import Modules
 from ..network.outputs import activate
 from ..runtime.confidence import MIN_DEV_ROWS, confidence_facts, fit_temperature
 from ..runtime.folder import Parts, plain_labels, save_folder
-from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..storage.json_file import to_json_values
 from ..text.dataset import Dataset
 from ..text.labels import Label
 from ..text.learnt_rows import MAX_ROWS, LearntRows
+from ..text.metrics import AnyMetrics, LabelMetrics, Metrics
+from ..text.tasks import find_task
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -33,7 +35,7 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
         if name in dataset.splits:
             truth = np.asarray(dataset.splits[name].labels)
             outputs = activate(dataset.task, fitted.logits(name))
-            results[name] = measure(dataset.task, outputs, truth, fitted.thresholds)
+            results[name] = find_task(dataset.task).measure(outputs, truth, fitted.thresholds)
     return results
 
 
@@ -141,5 +143,5 @@ def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], ove
 def _parts(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Parts:
     labels = plain_labels(dataset.labels, dataset.task)
     of_data = dataset.tokenizer, weights_of(fitted), labels, dataset.pair
-    module = getattr(fitted.network.encoder, "module", None)
-    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds, module=module)
+    own = (getattr(part, "module", None) for part in (fitted.network.encoder, fitted.network.pooling))
+    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds, modules=Modules(*own))

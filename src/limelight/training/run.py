@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
@@ -72,12 +72,13 @@ class TrainingRun:
         self._open_folder(resume)
         if self.state.number == 0 and (line := self.objective.fit_start(self.stepper, self.progress.note)):
             self.progress.note(line)
-        interrupted = False
+        interrupted, parameters = False, dict(self.network.named_parameters())
         self.next_checkpoint = time.monotonic() + self.context.checkpoint_every
         try:
             for each in self.callbacks:
                 each.on_train_begin(self)
             while not self.state.finished and not interrupted:
+                _check_same(parameters, dict(self.network.named_parameters()))
                 interrupted = self.epoch()
             if interrupted:
                 self.progress.close()
@@ -246,3 +247,12 @@ class TrainingRun:
         if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network
+
+
+def _check_same(before: Mapping[str, nn.Parameter], now: Mapping[str, nn.Parameter]) -> None:
+    """Raise if a callback has replaced a part of the network: the optimiser would not know its weights."""
+    new = [name for name, w in now.items() if before.get(name) is not w and not name.startswith("words.")]
+    if new:
+        todo = "change weights in place, or give a module of your own as encoder= or pooling="
+        wrong = f"a callback replaced {new[0]}, which would not be trained; {todo}"
+        raise LimelightError(wrong, code="network-replaced")

@@ -21,9 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
-from ..network.parts import shapes
+from ..network.modules import OURS, Modules
+from ..network.parts import HEADS, shapes
+from ..network.torch.encoder import BiLSTM
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
@@ -49,29 +51,29 @@ ITERATIONS = 100
 
 
 def build_network(
-    dataset: Dataset, recipe: Recipe, start: Start | None = None, module: nn.Module | None = None
+    dataset: Dataset, recipe: Recipe, start: Start | None = None, modules: Modules = OURS
 ) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors.
 
-    A `module`, the user's encoder, is copied: it stays as it is.
+    The user's `modules` are copied: they stay as they are.
     """
-    if recipe.model.head == "vector":
+    if recipe.model.is_reader:
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
-    own = None if module is None else _copied(module)
+    own = Modules(**{part: _copied(module) for part, module in modules.named.items()})
     network = Network(recipe.model, *sizes, own, dataset.tokenizer.vocabulary)
     if dataset.vectors is not None:
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
     network.words.weight.requires_grad_(recipe.training.fine_tune_words and recipe.model.table_size > 0)
-    if recipe.model.encoder == "bilstm":
+    if isinstance(network.encoder, BiLSTM):
         network.encoder.clip = recipe.training.clip_gates
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
-    elif own is not None and recipe.model.head == "linear":
+    elif own and HEADS[recipe.model.head].is_linear:
         network.head = ScaledLinearHead(network.head)
     return network
 
@@ -112,7 +114,7 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
             weight[new] = found[old]
         elif found.shape == weight.shape and (both or not name.startswith(("head.", "gate."))):
             weight.copy_(found)
-    if recipe.model.head == "linear":
+    if HEADS[recipe.model.head].is_linear:
         if "vector.W_rows" in given and not dataset.pair:
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
@@ -141,7 +143,7 @@ class FirstHead(NamedTuple):
 
 @torch.no_grad()
 def fit_first_head(
-    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification",
+    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
     """Fit the network's last layer to a split; what it reads stays as it is.
@@ -160,13 +162,14 @@ def fit_first_head(
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
     found = FirstHead(USUAL, None)
-    if network.pair and own.predicts_numbers:
+    if network.pair and own.standardises:
         found = FirstHead(OF_PAIRS, None)
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:
         is_real = rows < (len(split) if real is None else real)
         if 2 * len(bias) <= is_real.sum() <= FEW:
-            fold = torch.from_numpy(_folds(find_task(task).strata(labels[is_real]), seed)).to(last.device)
+            strata = find_task(task).column.strata(labels[is_real])
+            fold = torch.from_numpy(_folds(strata, seed)).to(last.device)
             found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
     if v is not features:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, log_softmax
 
-from ..reading.answers import answers_of
 from ..text.dataset import Dataset, Split
+from ..text.tasks import find_task
 
 STRENGTH = 10.0  # scikit-learn's C
 BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
@@ -218,7 +218,7 @@ def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
     On large data TF-IDF is trained on a sample, so that it takes seconds: `train_rows` says how many.
     """
     held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
-    if not answers_of(dataset.task).is_class or not held_out:
+    if not find_task(dataset.task).is_class or not held_out:
         return {}
     split = dataset.splits["train"]
     rows = sample_rows(split, len(dataset.labels))

@@ -13,12 +13,14 @@ from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.modules import TO_TRAIN, check_fits_recipe
+from ..network.modules import TO_TRAIN, Modules, check_fits_recipe
 from ..network.outputs import activate, choose_thresholds
+from ..network.parts import HEADS
 from ..network.torch.heads import LAST_LAYER
 from ..network.torch.network import Network
 from ..runtime.start import Start, start_of
 from ..text.dataset import Dataset
+from ..text.tasks import find_task
 from .callbacks import Callback, check_callbacks
 from .context import choose_device, run_context
 from .label_objective import LabelObjective
@@ -39,6 +41,7 @@ def fit(
     start: Start | None = None,
     targets: np.ndarray | None = None,
     encoder: nn.Module | None = None,
+    pooling: nn.Module | None = None,
     loss: BatchLoss | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
@@ -49,11 +52,12 @@ def fit(
     the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
     network so far. Threads that call this take turns. `start` holds the weights that `recipe.text.start`
     names; they are loaded if it is not given. With `targets` (rows, classes), probabilities of the classes
-    are learnt in place of the labels. `encoder` is a module of your own, which the recipe must be made for
-    (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
+    are learnt in place of the labels. `encoder` and `pooling` are modules of your own, which the recipe must
+    be made for (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
     """
     where, hooks = choose_device(device), check_callbacks(callbacks)
-    check_fits_recipe(encoder, recipe, "the recipe", TO_TRAIN)
+    modules = Modules(encoder, pooling)
+    check_fits_recipe(modules, recipe, "the recipe", TO_TRAIN)
     if loss is not None and not callable(loss):
         wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
         raise LimelightError(wrong, code="loss-type")
@@ -72,11 +76,11 @@ def fit(
     if dataset.pair:
         recipe = _settle_pair(recipe, start)
     folder, scaled, scale = Path(folder) if folder else None, dataset, None
-    if TASK_LOSSES[dataset.task].predicts_numbers:
+    if TASK_LOSSES[dataset.task].standardises:
         scaled, scale = standardise(dataset)
         start = scale_start(start, scale) if start else None
     with run_context(where, folder, show, checkpoint_every) as context:
-        objective = LabelObjective(scaled, recipe, start, targets, encoder, loss)
+        objective = LabelObjective(scaled, recipe, start, targets, modules, loss)
         fitted = TrainingRun(objective, folder, context, hooks).fit(resume)
     if scale:
         unscale(fitted.network, scale)
@@ -91,9 +95,9 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
     """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
     if recipe.model.pair == "auto":
         from_reader = start is not None and not start.labels
-        numbers = TASK_LOSSES[recipe.text.task].predicts_numbers
+        numbers = find_task(recipe.text.task).is_number
         recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
-    if recipe.model.head == "linear" and recipe.model.pair != "vectors":
+    if HEADS[recipe.model.head].is_linear and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     return recipe
 

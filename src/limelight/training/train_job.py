@@ -16,14 +16,12 @@ import numpy as np
 from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
-from ..config.recipe import Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, check_at_least, warn
-from ..network.modules import TO_TRAIN, check_fits_recipe, recipe_with, split_module
-from ..reading.answers import answers_of
+from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
 from ..reading.aspects import Aspects
 from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
-from ..runtime.metrics import AnyMetrics
 from ..runtime.model_aspects import (
     aspect_facts,
     check_takes_aspects,
@@ -40,6 +38,7 @@ from ..tables.formats import shorten
 from ..tables.rows import Row, is_missing
 from ..tables.table import open_table
 from ..text.dataset import Dataset
+from ..text.metrics import AnyMetrics
 from ..text.sources import TableSource, table_paths
 from ..text.tasks import find_task
 from . import need_torch
@@ -98,8 +97,8 @@ def fit(
     `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
     `rehearse` keeps so many texts of each class beside the folder, for a later `start` with it.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
-    the recipe: `rows=8`. The option `encoder` may also be a PyTorch module of your own, and `loss` a function
-    that is minimised in place of the task's: docs/network.md.
+    the recipe: `rows=8`. The options `encoder` and `pooling` may also be PyTorch modules of your own, and
+    `loss` a function that is minimised in place of the task's: docs/network.md.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -114,10 +113,10 @@ def fit(
         if "seed" in options:
             raise LimelightError("give random_state or seed, not both", code="option-twice")
         options["seed"] = options.pop("random_state")
-    options, module = split_module(options)
+    options, modules = split_modules(options)
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
-        out=Path(out), recipe=recipe if module is None else recipe_with(recipe, module, options),
+        out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -126,7 +125,7 @@ def fit(
         aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}), rehearse=rehearse,
     )  # fmt: skip
     how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
-    outcome = job.run(**how, given=options, module=module, loss=loss)
+    outcome = job.run(**how, given=options, modules=modules, loss=loss)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.model()
@@ -206,7 +205,7 @@ class TrainJob(Job):
         callbacks: Iterable[Callback] | None = None,
         given: Iterable[str] = (),
         preset_given: bool = False,
-        module: Any = None,
+        modules: Modules = OURS,
         loss: Any = None,
     ) -> Outcome:
         """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
@@ -223,10 +222,11 @@ class TrainJob(Job):
         from .train import fit as train
 
         choose_device(device)  # before the long work, not after it
-        check_fits_recipe(module, self.recipe, "the recipe", TO_TRAIN)
+        check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
-            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
+            own = self.recipe.model.has_pooling_module
+            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")), own)
         self._check_aspect_labels()
         self._check_rehearse(resume)
         hooks = check_callbacks(callbacks)
@@ -253,7 +253,7 @@ class TrainJob(Job):
             before = None if start is None or old is None else self._old_accuracy(Model(start), old)
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
-                checkpoint_every=checkpoint_every, start=start, encoder=module, loss=loss,
+                checkpoint_every=checkpoint_every, start=start, **modules._asdict(), loss=loss,
                 callbacks=[*hooks, *([TensorBoard()] if tensorboard and first else [])],
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
@@ -402,12 +402,12 @@ class TrainJob(Job):
 
     def _warn_of_forgetting(self, start: Start | None, dataset: Dataset) -> None:
         """Warn if new classes would displace old ones, of which there are few rows or none."""
-        if self.rehearse and not answers_of(dataset.task).is_class:
+        if self.rehearse and not find_task(dataset.task).is_class:
             wrong = f"--rehearse keeps texts of each class, but the task is {dataset.task!r}"
             raise LimelightError(wrong, code="task-option")
         if start is None or not start.labels or (self.folder / REHEARSAL).is_file():
             return
-        if dataset.task != "classification" or not set(start.labels) < set(dataset.labels):
+        if dataset.task != DEFAULT_TASK or not set(start.labels) < set(dataset.labels):
             return
         known = [k for k, label in enumerate(dataset.labels) if label in set(start.labels)]
         labels = np.asarray(dataset.splits["train"].labels)
@@ -425,7 +425,7 @@ class TrainJob(Job):
         if start is None or not start.labels:
             needed = "--old-dev needs --start MODEL, the trained model that it was held out from"
             raise LimelightError(needed, code="start-needed")
-        if find_task(start.recipe.text.task).name != "classification":
+        if find_task(start.recipe.text.task).name != DEFAULT_TASK:
             wrong = f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}"
             raise LimelightError(wrong, code="task-option")
 
@@ -446,7 +446,7 @@ class TrainJob(Job):
     def _old_accuracy(self, model: Model, old: Old) -> float:
         """The accuracy on the old development set."""
         rows, source = old
-        truth = find_task(model.task)(row.label for row in rows).index(model.labels, source.name_row)
+        truth = find_task(model.task).column(row.label for row in rows).index(model.labels, source.name_row)
         texts2 = [row.text2 or "" for row in rows] if model.pair else None
         P = model.predict_proba([row.text for row in rows], texts2)
         return float((P.argmax(axis=1) == truth).mean())

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..config.pretrain_recipe import ReaderRecipe
-from ..network.parts import state_size
+from ..network.parts import rows_of, state_size
 from ..network.torch.attention import penalty
 from ..network.torch.network import Network
 from ..runtime.folder import as_stored
@@ -69,7 +69,7 @@ class VectorObjective(Objective):
         torch.default_generator.manual_seed(recipe.seed)
         # one max-pooled row gets a map of full rank, to be compared fairly
         full = min(vector, state_size(self.recipe.model))
-        rank = recipe.rank if recipe.pooling == "self-attention" else full
+        rank = recipe.rank if rows_of(self.recipe.model).attention else full
         network = self.new_network(rank, vector)
         words = torch.from_numpy(self.data.start)
         with torch.no_grad():
@@ -113,7 +113,7 @@ class VectorObjective(Objective):
         loss = 1 - cosine + ((v - t) @ self.R).square().sum(1).mean()
         if self.reader_recipe.kl_weight and stepper.rows > 1:
             loss = loss + self.reader_recipe.kl_weight * divergence(v, t, self.reader_recipe.temperature)
-        P = penalty(output.A) if self.recipe.model.attention_rows else torch.zeros_like(loss)
+        P = penalty(output.A) if rows_of(self.recipe.model).attention else torch.zeros_like(loss)
         (loss + self.reader_recipe.penalty * P * share).backward()
         rows = len(places)
         stepper.count(rows, loss.detach() * rows, P.detach() * rows, cosine.detach() * rows)

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...config.recipe import ModelRecipe
+from ...config.recipe import DEFAULT_TASK, ModelRecipe
 from ...text.spelling import MAX_GRAMS, MAX_STEMS
-from ..outputs import ACTIVATIONS, OUTPUT_NAMES
+from ...text.tasks import find_task
 from ..parts import matrix_shape
 from ..quantise import Weights
 from .arithmetic import Float32, Int8
@@ -37,7 +37,7 @@ def export_onnx(
     classes: int,
     pair: bool,
     *,
-    task: str = "classification",
+    task: str = DEFAULT_TASK,
     int8: bool = False,
     locations: Mapping[str, Location] | None = None,
 ) -> bytes:
@@ -65,11 +65,11 @@ def export_onnx(
         )
         features = pair_features(net, recipe, first, second)
     output = classify(net, recipe, features)
-    if recipe.head == "vector":
+    if recipe.is_reader:
         g.output("vector", output, "float32", "batch", recipe.vector_size)
     else:
-        name, rows = OUTPUT_NAMES.get(task, "probabilities"), "pairs" if pair else "batch"
-        g.output(name, activate(g, output, ACTIVATIONS[task]), "float32", rows, classes)
+        name, rows = find_task(task).output, "pairs" if pair else "batch"
+        g.output(name, activate(g, output, find_task(task).operator), "float32", rows, classes)
     _embedding_outputs(g, recipe, M, A)
     return g.to_bytes(locations)
 
@@ -135,7 +135,7 @@ def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
 
 
 def head_graph(
-    weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool, task: str = "classification"
+    weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool, task: str = DEFAULT_TASK
 ) -> Graph:
     """M (and for pairs M2) -> logits, probabilities (in regression both are the numbers; of a reader, v)."""
     g = Graph("head")
@@ -145,11 +145,11 @@ def head_graph(
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
     logits = classify(net, recipe, features)
-    if recipe.head == "vector":
+    if recipe.is_reader:
         g.output("vector", logits, "float32", "batch", recipe.vector_size)
         return g
     g.output("logits", logits, "float32", "batch", classes)
-    g.output("probabilities", activate(g, logits, ACTIVATIONS[task]), "float32", "batch", classes)
+    g.output("probabilities", activate(g, logits, find_task(task).operator), "float32", "batch", classes)
     return g
 
 

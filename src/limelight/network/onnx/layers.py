@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...config.recipe import ModelRecipe
-from ..parts import state_size
+from ..parts import rows_of, state_size
 from .arithmetic import Float32
 from .graph import Graph
 
@@ -23,7 +23,7 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, X: str = "
 def pool(net: Float32, recipe: ModelRecipe, ids: str, words: str, H: str) -> tuple[str, str, str]:
     """H (batch, n, 2u) -> M, A and H."""
     M, A = POOLINGS[recipe.pooling](net, recipe, H, ids, words)
-    if recipe.has_max_row:
+    if rows_of(recipe).has_max_row:
         below = _max_pooling(net, recipe, H, ids, words)
         M, A = (net.graph.op("Concat", *rows, axis=1) for rows in zip((M, A), below, strict=True))
     return M, A, H

@@ -69,7 +69,7 @@ class MaxPooling(nn.Module):
 
 def _self_attention(recipe: ModelRecipe, size: int) -> StructuredSelfAttention:
     pooling = StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
-    if recipe.head == "vector":  # a sharper start: the rows read different words from the first step on
+    if recipe.is_reader:  # a sharper start: the rows read different words from the first step on
         nn.init.normal_(pooling.W_s1, 0, size**-0.5)
         nn.init.normal_(pooling.W_s2, 0, 2 * recipe.attention_hidden**-0.5)
     return pooling

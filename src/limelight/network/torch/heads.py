@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -235,14 +237,16 @@ def concat_features(u: Tensor, v: Tensor) -> Tensor:
     return torch.cat([u, v, (u - v).abs(), u * v], dim=2)
 
 
+HEADS: dict[str, Callable[[ModelRecipe, int, int, int], Head]] = {
+    "full": lambda o, rows, size, classes: FullHead(rows, size, o.head_hidden, classes, o.dropout),
+    "linear": lambda o, rows, size, classes: LinearHead(rows, size, classes),
+    "pruned": lambda o, rows, size, classes: PrunedHead(
+        rows, size, o.row_units, o.column_units, classes, o.dropout, o.mix_units
+    ),
+}
+
+
 def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Head | None:
     """The head of a recipe; a reader's is its map to one vector, `VectorMap`, and nothing more."""
-    match recipe.head:
-        case "full":
-            return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
-        case "linear":
-            return LinearHead(rows, size, classes)
-        case "pruned":
-            p, q = recipe.row_units, recipe.column_units
-            return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)
-    return None
+    build = HEADS.get(recipe.head)
+    return build(recipe, rows, size, classes) if build else None

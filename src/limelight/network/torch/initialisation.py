@@ -9,7 +9,7 @@ from torch import nn
 
 from .encoder import BiLSTM, Convolution, WordEmbedding
 from .heads import GatedEncoder
-from .module import ModuleEncoder
+from .module import ModuleEncoder, ModulePooling
 
 
 @torch.no_grad()
@@ -19,8 +19,8 @@ def initialise(network: nn.Module) -> None:
     The word vectors are not touched: they come from a file, or from `WordEmbedding`. Nor is a module of the
     user's own.
     """
-    encoders = [each for each in network.modules() if isinstance(each, ModuleEncoder)]
-    foreign = {module for encoder in encoders for module in encoder.modules()}
+    own = [each for each in network.modules() if isinstance(each, ModuleEncoder | ModulePooling)]
+    foreign = {module for each in own for module in each.modules()}
     for module in network.modules():
         if module in foreign:
             continue

@@ -1,9 +1,10 @@
-"""A module of the user's own as the encoder, checked where it is called; and states of pieces to words."""
+"""Modules of the user's own, checked where they are called; and states of pieces to words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -50,6 +51,47 @@ class ModuleEncoder(nn.Module):
             wrong = f"the encoder returned {found}; it must return states of shape {wanted}"
             raise LimelightError(f"{wrong}: a state for each word", code="encoder-output")
         return H.to(self.like).masked_fill(~mask(lengths, n).unsqueeze(2), 0)
+
+
+class ModulePooling(nn.Module):
+    """Calls the user's pooling and holds it to its contract.
+
+    >>> class Middle(nn.Module):
+    ...     rows = 1
+    ...     def forward(self, H, lengths):
+    ...         A = mask(lengths, H.shape[1]) / lengths[:, None]
+    ...         return A[:, None] @ H, A[:, None]
+    >>> M, A = ModulePooling(Middle(), rows=1)(torch.tensor([[[1.0], [3.0]]]), torch.tensor([2]))
+    >>> M.tolist(), A.tolist()
+    ([[[2.0]]], [[[0.5, 0.5]]])
+    """
+
+    def __init__(self, module: nn.Module, rows: int) -> None:
+        super().__init__()
+        self.module, self.rows = module, rows
+
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, size) -> M (batch, rows, size), A (batch, rows, n), zero on padding."""
+        found = self.module(H, lengths)
+        batch, n, size = H.shape
+        wanted = (batch, self.rows, size), (batch, self.rows, n)
+        if not isinstance(found, tuple) or [getattr(each, "shape", None) for each in found] != list(wanted):
+            shown = [tuple(getattr(x, "shape", ())) for x in found] if isinstance(found, tuple) else found
+            wrong = f"the pooling returned {str(shown)[:80]}; it must return M and A of shapes {wanted}"
+            raise LimelightError(wrong, code="pooling-output")
+        M, A = found
+        return M.to(H.dtype), A.to(H.dtype).masked_fill(~mask(lengths, n).unsqueeze(1), 0)
+
+    @torch.no_grad()
+    def without_words(self, H: np.ndarray, words: slice) -> np.ndarray:
+        """(k, rows, size): M without each of the `words` of a text, from its states H (n, size)."""
+        places = range(len(H))[words]
+        if len(H) == 1:
+            return np.zeros((len(places), self.rows, H.shape[1]), H.dtype)
+        weights = next(self.parameters(), torch.empty(0))
+        left = torch.from_numpy(np.stack([np.delete(H, t, axis=0) for t in places])).to(weights)
+        M, _ = self(left, torch.full((len(left),), len(H) - 1, device=left.device))
+        return np.asarray(M.float().cpu().numpy())
 
 
 def mean_of_pieces(states: Tensor, places: Tensor, n: int) -> Tensor:

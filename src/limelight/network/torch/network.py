@@ -10,14 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from ...config.recipe import ModelRecipe
-from ..parts import head_inputs, matrix_shape, word_size
+from ..modules import OURS, Modules
+from ..parts import head_inputs, matrix_shape, rows_of, word_size
 from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
 from .dropout import Dropout
 from .encoder import ENCODERS, Projection, WordEmbedding
 from .heads import GatedEncoder, VectorMap, build_head, concat_features
 from .initialisation import initialise
-from .module import ModuleEncoder
+from .module import ModuleEncoder, ModulePooling
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -43,7 +44,7 @@ class Spelled(NamedTuple):
 class Network(nn.Module):
     """The paper's model, one of its baselines, or a reader, for single sentences or pairs.
 
-    A `module` is an encoder of the user's own (network/modules.py), `words` the vocabulary that it reads.
+    `modules` are parts of the user's own (network/modules.py), `words` the vocabulary that an encoder reads.
 
     >>> small = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
     >>> network = Network(small, vocabulary=100, classes=2)
@@ -56,7 +57,7 @@ class Network(nn.Module):
 
     def __init__(
         self, recipe: ModelRecipe, vocabulary: int, classes: int = 0, pair: bool = False,
-        module: nn.Module | None = None, words: Sequence[str] = (),
+        modules: Modules = OURS, words: Sequence[str] = (),
     ) -> None:  # fmt: skip
         super().__init__()
         self.recipe, self.pair = recipe, pair
@@ -65,14 +66,18 @@ class Network(nn.Module):
         self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
         self.encoder: Any = (
             ENCODERS[recipe.encoder](recipe, word_size(recipe))
-            if module is None
-            else ModuleEncoder(module, recipe.hidden, words)
+            if modules.encoder is None
+            else ModuleEncoder(modules.encoder, recipe.hidden, words)
         )
-        self.pooling = POOLINGS[recipe.pooling](recipe, self.encoder.size)
-        self.max_pooling = MaxPooling() if recipe.has_max_row else None
+        self.pooling: Any = (
+            POOLINGS[recipe.pooling](recipe, self.encoder.size)
+            if modules.pooling is None
+            else ModulePooling(modules.pooling, recipe.rows)
+        )
+        self.max_pooling = MaxPooling() if rows_of(recipe).has_max_row else None
         rows, size = matrix_shape(recipe)
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        maps = recipe.head == "vector" or (pair and recipe.pair == "vectors")
+        maps = recipe.is_reader or (pair and recipe.pair == "vectors")
         self.vector: Any = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size) if maps else None
         self.head: Any = build_head(recipe, *head_inputs(recipe, pair), classes)
         self.dropout_words = Dropout(recipe.dropout_words)
@@ -116,7 +121,7 @@ class Network(nn.Module):
 
     def states(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> H (batch, n, 2u)."""
-        if self.recipe.encoder == "word-module":
+        if self.recipe.reads_words:
             read: Tensor = self.encoder.of_ids(ids, lengths)
             return read
         H: Tensor = self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)

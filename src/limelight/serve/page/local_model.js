@@ -3,7 +3,6 @@
 import { decidePair, decideText, dot, withZeros } from "./decided.js"
 import { findJoint } from "./joint.js"
 import { Network } from "./network.js"
-import { activate, question } from "./questions.js"
 import { taskOf } from "./tasks.js"
 import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
@@ -28,8 +27,8 @@ export class LocalModel {
     const sides = texts.map(text => this.encode(text))
     const M = sides.map(side => withZeros(side.M, off))
     const [units] = network.classify([M])
-    const probabilities = activate(this.about, units.logits)
-    const explained = taskOf(this.about).explained(probabilities, this.about, wanted), asked = question(this.about, explained)
+    const task = taskOf(this.about), probabilities = task.activate(units.logits)
+    const explained = task.explained(probabilities, this.about, wanted), asked = task.question(this.about, explained)
     const decided = this.about.pair
       ? decidePair(network, units, asked, sides, M, off)
       : [decideText(network, units, asked, sides[0], M[0], off)]
@@ -51,7 +50,7 @@ export class LocalModel {
   joint(texts, { sides, ...explained }) {
     const rules = this.about.joint, minJoint = explained.label === null && explained.against === null ? rules.minAnswer : rules.minJoint
     if (minJoint === null) return texts.map(() => []) // a number has no scale of its own to say what is much
-    const asked = question(this.about, explained)
+    const asked = taskOf(this.about).question(this.about, explained)
     const located = texts.map(text => this.locate(text)), M = located.map(words => this.network.encode(words.map(word => word.id)).M)
     return findJoint({ ...rules, minJoint }, located.map((words, k) => ({ text: texts[k], words, decided: sides[k].decided })), (side, gone) => {
       const ids = located[side].filter((_, k) => !gone.has(k)).map(word => word.id)

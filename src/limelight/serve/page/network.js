@@ -4,6 +4,12 @@ import { Products } from "./kernel.js"
 
 const CACHED = 2000 // words whose products with the input weights are kept: typing changes few words
 
+/** The poolings, one entry each (POOLINGS of parts.py): A (r of n) of the rows of M that are A H, and whether a row of maxima follows. */
+const POOLINGS = {
+  "self-attention": { attention: (network, H, n) => network.attention(H, n), maxima: recipe => (recipe.max_row ? 1 : 0) },
+  max: { attention: () => [], maxima: () => 1 },
+}
+
 export class Network {
   /** `tensors`: name -> {shape, values}; `words`: id -> its vector. */
   constructor(recipe, tensors, words) {
@@ -11,7 +17,8 @@ export class Network {
     this.words = words
     this.tensors = tensors
     this.size = recipe.encoder === "words" ? recipe.projection || words(0).length : 2 * recipe.hidden // of a state
-    this.maxRows = recipe.max_row || recipe.pooling === "max" ? 1 : 0 // the last row of M
+    this.pooling = POOLINGS[recipe.pooling]
+    this.maxRows = this.pooling.maxima(recipe) // the last row of M
     const matrices = Object.entries(tensors).flatMap(matricesOf)
     this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
     this.matrices = {}
@@ -29,11 +36,7 @@ export class Network {
   encode(ids) {
     const n = ids.length, { recipe, size } = this
     const H = recipe.encoder === "bilstm" ? this.bilstm(ids) : this.convolved(ids.map(id => this.word(id)))
-    const A = [], M = []
-    if (recipe.pooling === "self-attention") {
-      A.push(...this.attention(H, n))
-      M.push(...A.map(row => weightedSum(row, H, n, size)))
-    }
+    const A = this.pooling.attention(this, H, n), M = A.map(row => weightedSum(row, H, n, size))
     if (this.maxRows) {
       const winners = largest(H, n, size), share = new Float32Array(n)
       for (const t of winners) share[t] += 1 / size

@@ -1,6 +1,8 @@
-// The tasks, one entry each (reading/answers.py): how an answer is decided and told, and how the page shows rows of data.
+// The tasks, one entry each (text/tasks.py): how an answer is decided, explained and told, and how the page shows rows of data.
 
 import { percent, short } from "./dom.js"
+import { softmax } from "./network.js"
+import { between, mean as meanOf, NUMBER, probability, sigmoid } from "./questions.js"
 
 export const NO_LABEL = "no label"
 
@@ -52,8 +54,22 @@ class OneClass {
   asks = "against" // what a click on another class asks for, as /explain calls it
   lead = "; click a class to see why it was not chosen"
 
+  /** Probabilities, or the number, from logits. */
+  activate(logits) {
+    return [...softmax(logits)]
+  }
+
   decide(P) {
     return P.indexOf(Math.max(...P))
+  }
+
+  /** What is asked, of what `explained` says: a class, one beside another alone, or the task's own. */
+  question(about, explained) {
+    return explained.against === null ? this.asked(about, explained) : between(explained.target, explained.against)
+  }
+
+  asked(about, { target }) {
+    return probability(target)
   }
 
   /** The class that what decided is about, `target`, and the one against which, from those that were asked for: null where none was. */
@@ -122,6 +138,10 @@ class OrderedClass extends OneClass {
     return place < 0 ? P.length - 1 : place // the last sum is 1, whatever the rounding
   }
 
+  asked(about, explained) {
+    return explained.label === null ? meanOf(about.values) : super.asked(about, explained)
+  }
+
   mean(P, { values }) {
     return P.reduce((sum, p, k) => sum + p * values[k], 0)
   }
@@ -162,6 +182,14 @@ class SeveralLabels extends OneClass {
   many = "labels"
   asks = "label"
   lead = "; click a label to see which words speak for it"
+
+  activate(logits) {
+    return Array.from(logits, sigmoid)
+  }
+
+  asked(about, { target }) {
+    return between(target)
+  }
 
   threshold({ thresholds }, k) {
     return thresholds?.[k] ?? 0.5
@@ -233,8 +261,16 @@ class AnyNumber extends OneClass {
   isNumber = true
   lead = ""
 
+  activate(logits) {
+    return [...logits]
+  }
+
   decide() {
     return 0
+  }
+
+  asked() {
+    return NUMBER
   }
 
   tell({ probabilities: [value] }) {

@@ -1,15 +1,17 @@
-"""Metrics on labelled texts: what the model card, `train` and `evaluate` report."""
+"""Metrics on labelled texts: what the model card, `train` and `evaluate` report.
+
+Each is made by `of(outputs, truth, predicted)`: a model's outputs, the true labels, and the answers that the
+task (`text/tasks.py`) makes of the outputs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-
-from ..reading.answers import answers_of
 
 Z = 1.959964  # 95% of the normal distribution lie between -Z and Z
 
@@ -69,24 +71,21 @@ class Metrics(_ByClass):
     """Metrics over some rows, and the confusion matrix they come from.
 
     >>> P = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-    >>> metrics = Metrics.of(P, np.array([0, 0, 1]))
+    >>> metrics = Metrics.of(P, np.array([0, 0, 1]), P.argmax(axis=1))
     >>> metrics.rows, round(metrics.accuracy, 3), metrics.confusion.tolist()
     (3, 0.667, [[1, 1], [0, 1]])
     """
 
     confusion: np.ndarray  # (classes, classes) int: rows are the true classes, columns the predicted ones
     loss: float  # mean cross-entropy
-    task: ClassVar[str] = "classification"
     figures: ClassVar[tuple[str, ...]] = ("accuracy", "macro_f1", "loss", "rows")
 
     @classmethod
-    def of(
-        cls, probabilities: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
-    ) -> Metrics:
-        """Compare probabilities (rows, classes) with the index of each row's true class (rows,)."""
+    def of(cls, probabilities: np.ndarray, truth: np.ndarray, predicted: np.ndarray) -> Self:
+        """Compare probabilities (rows, classes) and answers with each row's true class, (rows,) both."""
         classes = probabilities.shape[1]
         confusion = np.zeros((classes, classes), dtype=np.int64)
-        np.add.at(confusion, (truth, answers_of(cls.task).decide(probabilities)), 1)
+        np.add.at(confusion, (truth, predicted), 1)
         likelihood = probabilities[np.arange(len(truth)), truth].astype(np.float64)
         return cls(confusion, float(-np.log(np.maximum(likelihood, 1e-12)).mean()) + 0.0)  # not -0.0
 
@@ -114,11 +113,11 @@ class Metrics(_ByClass):
 class OrdinalMetrics(Metrics):
     """The same for ordered classes, and how far predictions are off.
 
-    >>> OrdinalMetrics.of(np.array([[0.9, 0.1, 0.0], [0.1, 0.2, 0.7]]), np.array([2, 2])).mae
+    >>> P = np.array([[0.9, 0.1, 0.0], [0.1, 0.2, 0.7]])
+    >>> OrdinalMetrics.of(P, np.array([2, 2]), np.array([0, 2])).mae
     1.0
     """
 
-    task: ClassVar[str] = "ordinal"
     figures: ClassVar[tuple[str, ...]] = ("accuracy", "mae", "macro_f1", "loss", "rows")
 
     @property
@@ -133,7 +132,7 @@ class LabelMetrics(_ByClass):
     """Metrics where a row has any number of labels.
 
     >>> P, truth = np.array([[0.9, 0.6], [0.2, 0.4]]), np.array([[1, 0], [0, 1]])
-    >>> metrics = LabelMetrics.of(P, truth, np.array([0.5, 0.3]))
+    >>> metrics = LabelMetrics.of(P, truth, P >= np.array([0.5, 0.3]))
     >>> metrics.counts.tolist(), round(metrics.micro_f1, 3), metrics.subset_accuracy
     ([[1, 1], [1, 2], [1, 1]], 0.8, 0.5)
     """
@@ -145,11 +144,8 @@ class LabelMetrics(_ByClass):
     figures: ClassVar[tuple[str, ...]] = ("micro_f1", "macro_f1", "subset_accuracy", "loss", "rows")
 
     @classmethod
-    def of(
-        cls, probabilities: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
-    ) -> LabelMetrics:
-        """Compare probabilities (rows, labels) with ones for each row's labels (rows, labels)."""
-        predicted = answers_of("multi-label").decide(probabilities, thresholds)
+    def of(cls, probabilities: np.ndarray, truth: np.ndarray, predicted: np.ndarray) -> Self:
+        """Compare probabilities (rows, labels) and answers with each row's labels, tables of ones both."""
         true = truth.astype(bool)
         counts = np.stack([each.sum(axis=0) for each in (predicted & true, predicted, true)])
         likelihood = np.where(true, probabilities, 1 - probabilities.astype(np.float64))
@@ -168,7 +164,8 @@ class LabelMetrics(_ByClass):
 class ValueMetrics(AnyMetrics):
     """Metrics of predicted numbers.
 
-    >>> metrics = ValueMetrics.of(np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 3.0]))
+    >>> values = np.array([[1.0], [2.0], [4.0]])
+    >>> metrics = ValueMetrics.of(values, np.array([1.0, 2.0, 3.0]), values[:, 0])
     >>> round(metrics.mae, 3), metrics.r2, round(metrics.spearman, 3)
     (0.333, 0.5, 1.0)
     """
@@ -182,27 +179,13 @@ class ValueMetrics(AnyMetrics):
     figures: ClassVar[tuple[str, ...]] = ("r2", "mae", "pearson", "spearman", "loss", "rows")
 
     @classmethod
-    def of(cls, values: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None) -> ValueMetrics:
-        """Compare predicted numbers (rows, 1) with the true ones (rows,)."""
-        x, y = values[:, 0].astype(np.float64), truth.astype(np.float64)
+    def of(cls, values: np.ndarray, truth: np.ndarray, predicted: np.ndarray) -> Self:
+        """Compare predicted numbers with the true ones, (rows,) both."""
+        x, y = predicted.astype(np.float64), truth.astype(np.float64)
         error, variance = np.square(x - y).mean(), y.var()
         r2 = 1 - error / variance if variance else 0.0
         mae = float(np.abs(x - y).mean())
         return cls(len(y), mae, float(error), float(r2), _correlation(x, y), spearman(x, y))
-
-
-_METRICS: dict[str, Any] = {
-    "classification": Metrics, "ordinal": OrdinalMetrics, "multi-label": LabelMetrics,
-    "regression": ValueMetrics,
-}  # fmt: skip
-
-
-def measure(
-    task: str, outputs: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
-) -> AnyMetrics:
-    """The metrics of a task, for a model's outputs and the true labels as in `text/tasks.py`."""
-    found: AnyMetrics = _METRICS[task].of(outputs, truth, thresholds)
-    return found
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
@@ -224,40 +207,3 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     """Equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
-
-
-def forgetting_sentence(measured: Any) -> str:
-    """What a model forgot as it went on, from the figures saved with it; empty if there are none.
-
-    >>> forgetting_sentence({"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905})
-    'On the old development set (dev.csv, 200 rows), accuracy was 91.50% before and is 90.50% now.'
-    """
-    try:
-        data, rows = str(measured["data"]), int(measured["rows"])
-        before, after = (float(measured[name]) for name in ("before", "after"))
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return ""  # a folder from elsewhere may hold anything
-    accuracies = f"accuracy was {before:.2%} before and is {after:.2%} now"
-    return f"On the old development set ({data}, {rows:,} rows), {accuracies}."
-
-
-BASELINES = {"tf_idf": "TF-IDF + logistic regression", "largest_class": "largest class alone"}
-
-
-def with_baselines(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The results saved with a model, each followed by the accuracies of its baselines, if there are any.
-
-    >>> found = {"results": {"dev": {"accuracy": 0.6}}, "baselines": {"dev": {"largest_class": 0.3}}}
-    >>> with_baselines(found)
-    {'dev': {'accuracy': 0.6}, 'dev, largest class alone': {'accuracy': 0.3}}
-    """
-    results, saved = (facts.get(key) for key in ("results", "baselines"))
-    shown: dict[str, Any] = {}
-    for split, figures in results.items() if isinstance(results, Mapping) else ():
-        shown[split] = figures
-        found: Any = saved.get(split) if isinstance(saved, Mapping) else None
-        measured = found if isinstance(found, Mapping) else {}
-        for key, name in BASELINES.items():
-            if isinstance(measured.get(key), float):  # a folder from elsewhere may hold anything
-                shown[f"{split}, {name}"] = {"accuracy": measured[key]}
-    return shown

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..text.labels import Label
+from .labels import Label
 
 POINTS = 256  # on the way from z_0 to z, for each 60 that the logits are apart: right to 0.001
 
@@ -101,24 +101,6 @@ class Number(Question):
 
     def slope(self, Z: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.eye(Z.shape[-1])[0], Z.shape)
-
-
-def question(task: str, k: int, labels: Sequence[Label], asked: bool = False) -> Question:
-    """What a picture of a task explains: the predicted class k, of ordered ones their mean; or k, if `asked`.
-
-    >>> question("ordinal", 1, ["bad", "fair", "good"])
-    Mean(values=(0.0, 1.0, 2.0))
-    >>> question("ordinal", 1, ["bad", "fair", "good"], asked=True)
-    Probability(k=1)
-    """
-    match task:
-        case "regression":
-            return Number()
-        case "multi-label":
-            return Between(k)
-        case "ordinal" if not asked:
-            return Mean(class_values(labels))
-    return Probability(k)
 
 
 def class_values(labels: Sequence[Label]) -> tuple[float, ...]:
