@@ -58,8 +58,11 @@ class Guests(NamedTuple):
     ratings: np.ndarray  # (texts, aspects)
 
     @classmethod
-    def read(cls, path: Path) -> Guests:
+    def read(cls, path: Path, most: int) -> Guests:
         table = pq.read_table(path)
+        hotels = table["hotel"].to_pylist()
+        some = set(list(dict.fromkeys(hotels))[:most])
+        table = table.filter([name in some for name in hotels])
         columns = [table[name].to_pylist() for name in ("text", "stars", "hotel", "date")]
         return cls(*columns, np.stack([table[name].to_numpy() for name in ASPECTS], axis=1).astype(float))
 
@@ -82,7 +85,7 @@ class Read:
         assert isinstance(self.model, Model)
         if not kept.exists():
             self._read(kept)
-        self.arrays = dict(np.load(kept))
+        self.arrays = {name: each[: len(guests.texts)] for name, each in np.load(kept).items()}
 
     def _read(self, kept: Path) -> None:
         whole, totals = AspectTexts(self.model, self.guests.texts), [np.zeros(2)]
@@ -201,10 +204,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path, help="folders of models that know stars alone")
     parser.add_argument("--guests", type=Path, required=True, help="measure.parquet of guests.py")
+    parser.add_argument("--hotels", type=int, default=240, help="the first so many alone")
     parser.add_argument("--out", type=Path, required=True, help="folder for readings and quotes")
     args = parser.parse_args(argv)
     args.out.mkdir(parents=True, exist_ok=True)
-    guests = Guests.read(args.guests)
+    guests = Guests.read(args.guests, args.hotels)
     tables = list(guests.tables())
     truth: dict[Key, Difference] = {}
     for name, rows in tables:
