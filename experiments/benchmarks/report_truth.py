@@ -58,11 +58,8 @@ class Guests(NamedTuple):
     ratings: np.ndarray  # (texts, aspects)
 
     @classmethod
-    def read(cls, path: Path, most: int) -> Guests:
+    def read(cls, path: Path) -> Guests:
         table = pq.read_table(path)
-        hotels = table["hotel"].to_pylist()
-        some = set(list(dict.fromkeys(hotels))[:most])
-        table = table.filter([name in some for name in hotels])
         columns = [table[name].to_pylist() for name in ("text", "stars", "hotel", "date")]
         return cls(*columns, np.stack([table[name].to_numpy() for name in ASPECTS], axis=1).astype(float))
 
@@ -85,7 +82,7 @@ class Read:
         assert isinstance(self.model, Model)
         if not kept.exists():
             self._read(kept)
-        self.arrays = {name: each[: len(guests.texts)] for name, each in np.load(kept).items()}
+        self.arrays = dict(np.load(kept))
 
     def _read(self, kept: Path) -> None:
         whole, totals = AspectTexts(self.model, self.guests.texts), [np.zeros(2)]
@@ -97,14 +94,16 @@ class Read:
         np.savez(part, totals=np.diff(totals, axis=0), **{name: getattr(whole, name) for name in ARRAYS})
         part.rename(kept)
 
-    def report(self, rows: np.ndarray) -> Lifts:
-        """What a report on these rows alone would say."""
+    def report(self, rows: np.ndarray, quoted: bool) -> Lifts:
+        """What a report on these rows alone would say; quotes take their time."""
         texts, stars, hotels, dates = ([column[k] for k in rows] for column in self.guests[:4])
         found = AspectTexts(self.model, texts, dates, hotels, "hotel", stars)
         for name in ARRAYS:
             setattr(found, name, self.arrays[name][rows].copy())
         total = self.arrays["totals"][rows].sum(axis=0)
         found.total, found.refit_total = total[:2], total[2:]
+        if not quoted:
+            found._quotes = lambda *_: iter(())  # type: ignore[method-assign]
         return found.measure()
 
 
@@ -204,11 +203,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path, help="folders of models that know stars alone")
     parser.add_argument("--guests", type=Path, required=True, help="measure.parquet of guests.py")
-    parser.add_argument("--hotels", type=int, default=240, help="the first so many alone")
     parser.add_argument("--out", type=Path, required=True, help="folder for readings and quotes")
     args = parser.parse_args(argv)
     args.out.mkdir(parents=True, exist_ok=True)
-    guests = Guests.read(args.guests, args.hotels)
+    guests = Guests.read(args.guests)
     tables = list(guests.tables())
     truth: dict[Key, Difference] = {}
     for name, rows in tables:
@@ -218,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         read = Read(folder, guests, args.out / f"{folder.name}.npz")
         certain, all_measured = dict[Key, int](), dict[Key, Difference]()
         for name, rows in tables:
-            lifts = read.report(rows)
+            lifts = read.report(rows, name.startswith("twelve"))
             for into, new in zip((certain, all_measured), stated(lifts, name), strict=True):
                 into.update(new)
             if name.startswith("twelve"):
