@@ -174,6 +174,7 @@ def test_quotes_are_of_texts_that_praise_or_blame_and_the_model_agrees_with_them
             assert each.effect * sign > 0
             assert stars[each.text] == (5 if sign > 0 else 1)
             assert (model.read(each.clause).aspect_sum.answer - mean) * sign > 0
+            assert (model.read(each.clause).aspect_sum.answer - 3) * sign > 0
 
 
 @pytest.mark.parametrize(

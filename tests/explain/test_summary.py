@@ -78,8 +78,8 @@ def test_it_says_counts_means_and_what_is_certain():
         "They speak most often of sleep quality (80%), rooms (75%) and food (70%).",
         "Reviews that mention sleep quality have 3.5 on average, the others 4.0.",
         "Reviews that mention food have 4.5 on average, the others 4.0.",
-        "Hotel 0: rooms is spoken of better than elsewhere.",
-        "Hotel 0: sleep quality is spoken of worse than elsewhere.",
+        "Hotel 0: what reviews say about rooms is better than elsewhere.",
+        "Hotel 0: what reviews say about sleep quality is worse than elsewhere.",
         "What they say about sleep quality, rooms and food has become better over this time.",
     ]
     rows = {row.name: (row.better, row.worse) for row in summary.groups}
@@ -136,8 +136,8 @@ def test_it_fits_a_phone_and_two_sheets(tmp_path: Path, groups: int, months: int
     file.write_text(Summary(lifts, "What our guests say").html(), "utf-8")
     with opened(file, **PHONE) as page:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.get_by_role("link", name="How this was measured").click()
-        assert page.locator("#method p").first.evaluate("e => e.checkVisibility()")
+        page.get_by_text("How this was measured").click()
+        assert page.locator("details p").first.evaluate("e => e.checkVisibility()")
     with opened(file) as page:
         pdf = page.pdf(prefer_css_page_size=True)
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 2

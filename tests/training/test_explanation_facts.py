@@ -10,6 +10,7 @@ from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
 from limelight.explain.overview import overview
 from limelight.runtime.model import Model
+from limelight.runtime.refits import fit_refits
 from limelight.text.dataset import Dataset, Split
 from limelight.training import explanation_facts as picture_facts
 from trained import LABELS, texts_of
@@ -89,3 +90,23 @@ def test_facts_from_elsewhere_may_hold_anything(trust):
     )  # fmt: skip
     assert model.read("w1").trust == ""
     assert model.read("w1").row_names == ()
+
+
+@pytest.mark.parametrize("pooling", [{}, {"max_row": True}])
+def test_heads_are_refitted_where_labels_are_numbers(pooling):
+    model = random_model(**pooling)
+    split, texts = split_of(model), len(TEXTS)
+    stars = np.arange(texts) % len(LABELS)
+    split.labels[:] = stars
+    network, recipe = network_of(model), model.recipe.model
+    numbers = Dataset(model.tokenizer, [1, 2, 5][: len(LABELS)], {"train": split}, None, {})
+    found = picture_facts.fit_heads(network, numbers, recipe)
+    M = np.stack([reading.embedding for reading in model.read_many(TEXTS)])
+    X = M[:, : recipe.attention_rows].astype(float).mean(axis=1)
+    assert found == pytest.approx(fit_refits(X, np.array([1.0, 2.0, 5.0])[stars]), rel=0.05, abs=0.05)
+    assert (
+        np.shape(picture_facts.picture_facts(network, numbers, recipe, model.weights)["refits"])
+        == found.shape
+    )
+    names = Dataset(model.tokenizer, LABELS, {"train": split}, None, {})
+    assert picture_facts.fit_heads(network, names, recipe) is None

@@ -54,6 +54,7 @@ MAX_QUOTED_WORDS = 15  # a longer clause often speaks of something else as well
 AT_ONCE, MAX_READ_ALONE = 8, 64  # clauses that are read alone for them
 QUOTED = 5  # differences of groups that have a quote even if they are not certain
 SPREAD = 3.5  # how much more models differ than their refitted heads do: docs/log/2026-11-18-truth.md
+_DENYING = {"nobody", "none", "deny", "fault"}  # beside the negations of joint.py
 MAX_CLAUSE, AROUND = 160, 40  # characters of a clause, and of the text on each side
 CLASS = "predicted class"  # what texts are grouped by where an effect is on the probability of it
 
@@ -380,8 +381,8 @@ class AspectTexts:
     def _quotes(self, a: int, here: np.ndarray, sign: int, most: int) -> Iterator[Quote]:
         """The clauses that lift most, or lower most, no two alike; one of a text.
 
-        From texts that praise or blame as a whole (above the middle of the scale or not); about no other
-        aspect, short, without a negation, and read alone on the same side of the mean: there a clause is
+        From texts that praise or blame as a whole, above the middle of the scale or not; about no other
+        aspect, short, without a negation, and read alone on the same side of both: there a clause is
         seldom meant otherwise.
         """
         seen: set[str] = set()
@@ -402,12 +403,13 @@ class AspectTexts:
         return _quote(k, self.texts[k], start, end, float(self.clause_effect[k, a]))
 
     def _agree(self, quotes: list[Quote], sign: int) -> list[bool]:
-        """Whether the model gives each clause, read alone, an answer on this side of the mean."""
+        """Whether each clause, read alone, has an answer on this side of the mean and of the middle."""
         if self.unit == "probability" or not quotes:
             return [True] * len(quotes)
         P = self.model.predict_proba([each.clause for each in quotes]).astype(float)
         numbers = P[:, 0] if self.unit == "number" else P @ class_values(self.model.labels)
-        return [bool(sign * (x - self.answers.mean()) > 0) for x in numbers]
+        zeros = self.answers.mean(), self._middle
+        return [all(sign * (x - zero) > 0 for zero in zeros) for x in numbers.tolist()]
 
     def _by_group(self, groups: Sequence[str], by: str) -> Groups:
         counts = Counter(name for name in groups if name)
@@ -491,7 +493,7 @@ def is_plain(clause: str) -> bool:
     [True, False, False]
     """
     words = normalise(clause).split()
-    return 1 < len(words) <= MAX_QUOTED_WORDS and not any(map(negates, words))
+    return 1 < len(words) <= MAX_QUOTED_WORDS and not any(negates(each) or each in _DENYING for each in words)
 
 
 def _group_name(value: Any) -> str:

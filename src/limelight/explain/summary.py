@@ -155,7 +155,8 @@ class Summary:
     @staticmethod
     def _compared(each: Statement) -> str:
         how = "better" if each.sign > 0 else "worse"
-        return f"{_shortened(each.group)}: {plain_name(each.aspect)} is spoken of {how} than elsewhere."
+        about = f"what reviews say about {plain_name(each.aspect)}"
+        return f"{_shortened(each.group)}: {about} is {how} than elsewhere."
 
     @property
     def todo(self) -> list[str]:
@@ -165,8 +166,8 @@ class Summary:
             lower = f"they have lower {self.unit or 'numbers'} than those that do not"
             said.append(f"Read the reviews that mention {listed(low[:2])} first: {lower}.")
         for each in self.of_kind(GROUP, -1)[:3]:
-            why = f"find out why {plain_name(each.aspect)} is spoken of worse than elsewhere"
-            said.append(f"{_shortened(each.group)}: {why}.")
+            look = f"look into {plain_name(each.aspect)}, of which reviews speak worse than elsewhere"
+            said.append(f"{_shortened(each.group)}: {look}.")
         for each in self.of_kind(GROUP, 1)[:2]:
             said.append(
                 f"{_shortened(each.group)}: see what the others can learn about {plain_name(each.aspect)}."
