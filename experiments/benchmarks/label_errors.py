@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from limelight.labelling.left_out import find_neighbours, left_out_probabilities
+from limelight.labelling.left_out import find_neighbours, judge
 from limelight.runtime.reader import Reader
 
 TASKS, ROWS, NOISE = ("banking77", "sst5"), 3000, 0.1
@@ -90,7 +90,7 @@ def checksum(kind: str) -> str:
 
 def ours(task: Task, z: np.ndarray, seed: int) -> np.ndarray:
     X = task.vectors("ours")
-    P = left_out_probabilities(X, z, int(z.max()) + 1, find_neighbours(X))
+    P = judge(X, z, int(z.max()) + 1, find_neighbours(X)).P
     return np.asarray(P[np.arange(len(z)), z])
 
 
