@@ -133,7 +133,7 @@ def main() -> None:
             about = {"task": name, "who": who, "vectors": checksum("minilm" if "MiniLM" in who else "ours")}
             if not any(about.items() <= each.items() for each in done):
                 done.append(
-                    {**about, "average_precision": [judge(task, who, s) for s in range(options.seeds)]}
+                    {**about, "average_precision": [rank(task, who, s) for s in range(options.seeds)]}
                 )
                 with options.out.open("a") as file:
                     file.write(json.dumps(done[-1]) + "\n")
@@ -141,7 +141,7 @@ def main() -> None:
             print(f"{name:10} {who:34} {np.mean(found):.3f} ± {np.std(found):.3f}", flush=True)
 
 
-def judge(task: Task, who: str, seed: int) -> float:
+def rank(task: Task, who: str, seed: int) -> float:
     z, changed = plant(task.y, seed)
     return float(average_precision_score(changed, -CONTESTANTS[who](task, z, seed)))
 
