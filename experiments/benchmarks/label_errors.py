@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from limelight.labelling.left_out import find_neighbours, left_out_probabilities
+from limelight.labelling.left_out import find_neighbours, judge
 from limelight.runtime.reader import Reader
 
 TASKS, ROWS, NOISE = ("banking77", "sst5"), 3000, 0.1
@@ -90,7 +90,7 @@ def checksum(kind: str) -> str:
 
 def ours(task: Task, z: np.ndarray, seed: int) -> np.ndarray:
     X = task.vectors("ours")
-    P = left_out_probabilities(X, z, int(z.max()) + 1, find_neighbours(X))
+    P = judge(X, z, int(z.max()) + 1, find_neighbours(X)).P
     return np.asarray(P[np.arange(len(z)), z])
 
 
@@ -133,7 +133,7 @@ def main() -> None:
             about = {"task": name, "who": who, "vectors": checksum("minilm" if "MiniLM" in who else "ours")}
             if not any(about.items() <= each.items() for each in done):
                 done.append(
-                    {**about, "average_precision": [judge(task, who, s) for s in range(options.seeds)]}
+                    {**about, "average_precision": [rank(task, who, s) for s in range(options.seeds)]}
                 )
                 with options.out.open("a") as file:
                     file.write(json.dumps(done[-1]) + "\n")
@@ -141,7 +141,7 @@ def main() -> None:
             print(f"{name:10} {who:34} {np.mean(found):.3f} ± {np.std(found):.3f}", flush=True)
 
 
-def judge(task: Task, who: str, seed: int) -> float:
+def rank(task: Task, who: str, seed: int) -> float:
     z, changed = plant(task.y, seed)
     return float(average_precision_score(changed, -CONTESTANTS[who](task, z, seed)))
 

@@ -48,8 +48,10 @@ from limelight.runtime.reader import Reader
 
 NAMES = {"sst5": ["very negative", "negative", "neutral", "positive", "very positive"]}
 Columns = tuple[list[str], list[Any], list[str], list[Any]]  # texts and labels, of the table and of the test
+NAMED = ("banking77", "sst5", "nlupp")  # tasks that are labelled with the names of the classes, too
 TASKS = ("banking77", "sst5", "tweets", "nlupp", "restaurants", "products")
 EVERY, LABELS = 25, 500
+AT_ONCE = 5  # texts that are chosen by one model: on the page it is refitted after each
 GROUPS, KEYS = 170, 150
 COVERED, COVERED_SEEDS = (50, 100, 200, 300), 10  # labels after which the estimate is looked at
 MARKED = (25, 50, 100, 200, 400)
@@ -174,7 +176,7 @@ def accuracy(session: LabelSession, task: Task) -> float:
 def labelled(session: LabelSession, task: Task, how: str, count: int) -> Iterator[int]:
     """Label one text after the other; yields how many are."""
     called = session.called  # type: ignore[attr-defined]
-    at_once = EVERY if how == "random" else 1  # what is drawn does not depend on the labels before
+    at_once = EVERY if how == "random" else AT_ONCE  # what is drawn does not depend on the labels before
     number = 0
     while number < count and (found := session.next(how, at_once)):
         for shown in found:
@@ -193,16 +195,14 @@ def choosing(task: Task, seed: int, how: str, names: bool) -> dict[str, Any]:
 
 
 def coverage(task: Task, seed: int) -> dict[str, Any]:
-    """The estimate beside the accuracy on all texts that were not labelled, and those of the test set."""
+    """The estimate beside the accuracy on the test set."""
     session = start(task, seed, names=False)
     found = []
     for number in labelled(session, task, "auto", max(COVERED)):
         if number in COVERED:
             progress = session.progress()
-            rest = np.flatnonzero(~session._learner.spoken)
-            X = np.concatenate([session.vectors.matrix[rest], task.test])
-            true = correct(session, X, [*(task.labels[row] for row in rest), *task.truth])
-            found.append([number, true, progress.low, progress.high, progress.gain])
+            true = correct(session, task.test, task.truth)
+            found.append([number, true, progress.low, progress.high])
     return {"found": found}
 
 
@@ -343,7 +343,7 @@ def runs(what: str, args: argparse.Namespace, reader: KeptReader) -> Iterator[Ru
             if what == "coverage":
                 yield about, partial(coverage, task, seed)
                 continue
-            for names in (False, True)[: 1 if name == "tweets" else 2]:  # the names of age groups say nothing
+            for names in (False, True) if name in NAMED else (False,):
                 if what == "groups":
                     yield {**about, "names": names}, partial(groups, task, seed, names)
                     continue
@@ -418,7 +418,7 @@ def marked_words(several: list[dict[str, dict[str, float]]]) -> Iterator[str]:
 
 def covered(estimates: list[list[float]]) -> Iterator[str]:
     for number in COVERED:
-        some = [(true, low, high) for n, true, low, high, _ in estimates if n == number]
+        some = [(true, low, high) for n, true, low, high in estimates if n == number]
         if some:
             inside = np.mean([low <= true <= high for true, low, high in some])
             width = np.mean([high - low for _, low, high in some])

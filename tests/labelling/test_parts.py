@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from labelling.test_session import WORDS, ToyReader, make_texts, start
 from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
-from limelight.labelling.estimate import Estimate, advise, estimate, expected_gain, wilson
+from limelight.labelling.estimate import Estimate, advise, estimate, wilson
 from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
 from limelight.labelling.people import alpha, kappa
 from limelight.labelling.vectors import HEADER, TextVectors, VectorCache, reading_order
@@ -75,33 +74,13 @@ def test_of_fewer_than_fifty_texts_there_is_a_range_without_a_share(n, shown):
         assert str(found).startswith("accuracy 50%" if shown else f"accuracy {found.low:.0%} to")
 
 
-def test_gain_shrinks_with_the_number_of_labels_and_then_it_is_enough():
-    now, before = np.array([1.0] * 55 + [0.0] * 5), np.array([1.0] * 53 + [0.0] * 7)
-    found = estimate(now)
-    few, many = (expected_gain(now, before, labels) for labels in (60, 600))
-    assert few == pytest.approx(3 / 62 / math.log(2) * math.log(110 / 60))
-    assert many < few
-    assert not advise(found, few, 60)[0]
-    assert advise(found, many, 60)[0]
-    assert not advise(estimate(now[:20]), many, 20)[0]
-    assert advise(None, None, 3) == (False, "Go on: 7 more texts drawn at random give a first estimate.")
-    assert advise(None, None, 9) == (False, "Go on: 1 more text drawn at random gives a first estimate.")
-
-
-def test_no_more_is_gained_than_is_missing():
-    before = np.array([1.0] * 10 + [0.0] * 2)
-    assert expected_gain(np.ones(12), before, 59) == 0
-    assert expected_gain(np.array([1.0] * 11 + [0.0]), np.zeros(12), 20) == pytest.approx(1 / 12)
-
-
-def test_a_wide_interval_asks_for_random_texts_and_never_says_to_stop():
-    wide, narrow = Estimate(56, 80, 0.59, 0.8), Estimate(56, 80, 0.61, 0.8)
-    assert advise(narrow, 0.0, 80)[0]
-    for gain in (0.0, 0.05):
-        stop, advice = advise(wide, gain, 80)
-        assert not stop
-        assert "more texts drawn at random" in advice
-        assert "drawn at random" not in advise(narrow, gain, 80)[1]
+def test_few_texts_and_a_wide_interval_ask_for_random_texts():
+    assert advise(None, 3) == "Go on: 7 more texts drawn at random give a first estimate."
+    assert advise(None, 9) == "Go on: 1 more text drawn at random gives a first estimate."
+    few, wide, narrow = (Estimate(56, n, low, 0.8) for n, low in ((40, 0.7), (80, 0.59), (80, 0.61)))
+    assert "more texts drawn at random" in advise(few, 40)
+    assert "more texts drawn at random" in advise(wide, 80)
+    assert "drawn at random" not in advise(narrow, 80)
 
 
 # ---------------------------------------------------------------- groups

@@ -14,7 +14,7 @@ from ..tables.rows import Row
 from ..text.reasons import with_reasons
 from .answers import Answers
 from .choose import CANDIDATES, RANDOM_SHARE, Surroundings, pick, uncertain
-from .estimate import Estimate, advise, estimate, expected_gain
+from .estimate import Estimate, advise, estimate
 from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
@@ -117,7 +117,9 @@ class Learner:
         for place, (_, said) in enumerate(found):
             self.Y[place, [column[name] for name in said.labels or ()]] = 1
         unspoken = self._rank[~self.spoken]
-        self.drawn = self._rank[self.rows] < (unspoken.min() if len(unspoken) else len(self.order))
+        first = unspoken.min() if len(unspoken) else len(self.order)
+        by_model = np.array([said.chosen == "auto" for _, said in found], bool)
+        self.drawn = (self._rank[self.rows] < first) & ~by_model
 
     def _prior(self, state: State, texts: Sequence[str]) -> Prior:
         """What the descriptions of the classes say, or their names, and what the model says."""
@@ -174,22 +176,6 @@ class Learner:
             return None
         return estimate(is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn])
 
-    def _gain(self) -> float:
-        """What the next labels are expected to add: what the second half has added."""
-        assert self.fitted is not None
-        assert self.space is not None
-        half = len(self.rows) // 2
-        X = self.vectors.matrix[self.rows]
-        first = fit(
-            X[:half], self.Y[:half], self.space, several=self.several, weights=self.weights[:half],
-            prior=self._last_prior,
-        )  # fmt: skip
-        logits = np.concatenate([first.left_out, first.logits(X[half:])])
-        now, before = (
-            is_correct(each, self.Y, self.several)[self.drawn] for each in (self.fitted.left_out, logits)
-        )
-        return expected_gain(now, before, len(self.rows))
-
     # ------------------------------------------------------------ choosing
 
     def choose(self, is_open: np.ndarray, how: str, count: int) -> list[tuple[int, str]]:
@@ -236,12 +222,11 @@ class Learner:
     def progress(self) -> Progress:
         """How far the labelling is."""
         found, status = self._estimate(), self.status
-        gain, drawn = self._gain() if found else None, int(self.drawn.sum())
-        stop, advice = advise(found, gain, drawn)
+        drawn = int(self.drawn.sum())
         progress = Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready,
-            dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(), gain, stop,
-            advice,
+            dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(),
+            advise(found, drawn),
         )  # fmt: skip
         if found is None:
             return progress

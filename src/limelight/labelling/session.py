@@ -362,7 +362,7 @@ class LabelSession:
         return self.answers().probabilities(rows)
 
     def progress(self) -> Progress:
-        """How far the labelling is: estimated accuracy, how it grew, what is missing, when to stop."""
+        """How far the labelling is: estimated accuracy, how it grew, what is missing."""
         with self._lock:
             self._refit()
             return self._learner.progress()

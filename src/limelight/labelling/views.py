@@ -91,8 +91,6 @@ class Progress(NamedTuple):
     drawn: int  # labels of randomly drawn texts, on which the estimate rests
     history: list[Point]
     needs: list[Need]  # the neediest first
-    gain: float | None  # what the next fifty labels are expected to add to the accuracy
-    stop: bool  # they are not worth it
     advice: str  # one sentence
     near: float | None = None  # of ordered classes: answers that are at most one class away
     estimate: str = "accuracy: too few texts drawn at random yet"  # the figures above, in words

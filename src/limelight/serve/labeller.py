@@ -107,7 +107,7 @@ class Labeller:
         }
 
     def progress(self, body: Body) -> dict[str, Any]:
-        """Estimated accuracy, how it grew, what is missing, when to stop; why the table is not written."""
+        """Estimated accuracy, how it grew, what is missing; why the table is not written."""
         self.session.refresh()
         found = self.session.progress()
         return {

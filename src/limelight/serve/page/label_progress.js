@@ -1,4 +1,4 @@
-// How far it is: estimated accuracy with its interval, how it grew, which classes need more, when to stop.
+// How far it is: estimated accuracy with its interval, how it grew, which classes need more.
 
 import { counted, element, number, percent } from "./dom.js"
 
@@ -10,7 +10,7 @@ export function drawProgress(found, classes) {
     element("h2", {}, "Progress"),
     element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, found.accuracy === null ? range || "–" : percent(found.accuracy, 0)), " ", element("span", { class: "small" }, found.estimate)),
     found.history.length > 1 ? plot(found.history) : false,
-    element("p", { class: `advice${found.stop ? " stop" : ""}` }, found.advice),
+    element("p", { class: "advice" }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
     element("i", { class: "meter", "aria-hidden": "true" }, element("s", { style: { width: percent(found.labelled / Math.max(1, found.total)) } })),
     needs(found, classes),
