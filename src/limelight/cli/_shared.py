@@ -108,7 +108,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
     """The probability to abstain below; for a wanted precision, chosen on the model's development set."""
-    from ..runtime.confidence import CONFIDENCE, check_threshold, saved_curve
+    from ..runtime.confidence import check_threshold, saved_curve
 
     if args.target_precision is None:
         given = args.abstain_below
@@ -117,8 +117,8 @@ def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
         raise conflict("--abstain-below and --target-precision exclude each other; give only one")
     found = model.threshold(args.target_precision)
     _, rows = saved_curve(model.facts.get("confidence"))
-    sure = f"with {CONFIDENCE} confidence by {rows:,} development texts"
-    print(f"abstaining below {found:.3f}: {args.target_precision:.1%} right or more, {sure}", file=sys.stderr)
+    shown = f"{args.target_precision:.1%} right or more, as {rows:,} development texts show"
+    print(f"abstaining below {found:.3f}: {shown}", file=sys.stderr)
     return found
 
 

@@ -210,8 +210,8 @@ class Model(Embedder):
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of at least this precision.
 
-        It holds with 90% confidence, on texts like the development set's: the fewer these, the higher it is,
-        and what they do not show is refused.
+        Of a hundred development sets at most ten give one that does not hold on texts like theirs: the fewer
+        texts, the higher it is, and what they do not show is refused.
 
         >>> model = Model.load("model")  # doctest: +SKIP
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP

@@ -21,7 +21,7 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         "The classes of each text, the most probable first; of ordered classes, the answer, their median. A "
         "model of pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than "
         "that gets [{score, label: null}]; target_precision chooses the probability, for answers of which "
-        "this share is right, by the development set with 90% confidence. With aspects, the first class also "
+        "the development set shows that this share is right. With aspects, the first class also "
         "has what the text says about each aspect of the model.",
         {"inputs": TEXT, "abstain_below": 0.5, "aspects": False},
         [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
