@@ -283,7 +283,7 @@ def test_predict_leaves_the_label_empty(model, form, tmp_path, capfd):
     said = capfd.readouterr()
     assert "1 of them unsure" in said.out
     assert "abstaining below 0." in said.err
-    assert "90% confidence by 210 development texts" in said.err
+    assert "as 210 development texts show" in said.err
     if form == "csv":
         assert [row["label"] for row in csv.DictReader(out.open())] == ["5", ""]
     elif form == "jsonl":
