@@ -29,7 +29,7 @@ def test_demo_of_aspects(call, refused, tmp_path):
     assert code == 0
     model = limelight.load(out / "model")
     assert len(model.aspects) >= 3
-    assert all(f"\n{each.name}: {', '.join(each.seeds)}\n  praised  " in said for each in model.aspects)
+    assert all(f"\n{each.name}: {', '.join(each.seeds)}\n" in said for each in model.aspects)
     with (out / "reviews.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 120
     assert "<h1" in (out / "report.html").read_text()

@@ -271,6 +271,14 @@ def test_every_task(labels: Any, task: str, unit: str, title: str):
     assert "Accuracy" not in page
 
 
+def test_given_answers_are_numbers_however_they_are_written():
+    lifts = measure_lifts(model_of(), TEXTS, labels=["5", "1"] * 60)
+    assert (lifts.are_given, lifts.answers.mean.mean, lifts.answers.high.mean) == (True, 3.0, 0.5)
+    numbers = measure_lifts(model_of(("value",), "regression"), TEXTS, labels=[2.5, 3.5] * 60)
+    assert (numbers.unit, numbers.answers.mean.mean) == ("number", 3.0)
+    assert measure_lifts(model_of(LABELS), TEXTS, labels=[LABELS[0]] * 120).answers is None
+
+
 def test_it_is_the_first_section_of_a_report():
     truth = [(1, 3, 5)[k % 3] for k in range(len(TEXTS))]
     page = to_report(model_of(), TEXTS, truth, dates=DATES, groups=GROUPS, by="hotel", most=20)
@@ -308,6 +316,10 @@ def test_refusals():
         to_report(model, TEXTS, truth, dates=DATES[1:])
     with refuses("date-format"):
         to_report(model, TEXTS, truth, dates=["soon"] * len(TEXTS))
+    with refuses("length-mismatch"):
+        measure_lifts(model, TEXTS, labels=truth[1:])
+    with refuses("label-unknown"):
+        measure_lifts(model, TEXTS, labels=["five", *truth[1:]])
     with refuses("no-aspects"):
         to_report(model_of(aspects={}), TEXTS, truth, groups=GROUPS)
     with refuses("option-conflict"):

@@ -252,7 +252,7 @@ class AspectTexts:
         W = None if self.unit == "probability" else model.refits
         self.refits = None if W is None else np.full((*shape, len(W)), np.nan, np.float32)
         self.refit_total = np.zeros(0 if W is None else len(W))
-        self.given = None if labels is None else _numbers(labels, self.unit)
+        self.given = None if labels is None else _numbers(labels, model, self.unit)
         self.classes: list[str] = []
 
     def read(self, progress: bool = False) -> Lifts:
@@ -481,9 +481,12 @@ def unit_of(model: Model) -> str:
     return "stars" if are_numbers(model.labels) else "probability"
 
 
-def _numbers(labels: Sequence[Label], unit: str) -> np.ndarray | None:
+def _numbers(labels: Sequence[Label], model: Model, unit: str) -> np.ndarray | None:
     """(texts,): the labels, if the answers are numbers."""
-    return None if unit == "probability" else np.array([float(each) for each in labels])
+    if unit == "probability":
+        return None
+    found = find_task(model.task).column(list(labels)).index(model.labels, "the labels")
+    return np.array(found, float) if unit == "number" else np.array(class_values(model.labels))[found]
 
 
 def is_plain(clause: str) -> bool:

@@ -72,11 +72,6 @@ class LiftsPage:
         """The bar of a mean."""
         return _bar(found.mean, found.low, found.high, *self._scale)
 
-    @staticmethod
-    def is_sure(found: Mean) -> bool:
-        """Whether 0 is outside the interval."""
-        return found.low is not None and found.high is not None and found.low * found.high > 0
-
     # ------------------------------------------------------------ sentences
 
     @property
@@ -92,8 +87,8 @@ class LiftsPage:
                 self._beside(max(apart, key=lambda each: abs(each.apart.difference if each.apart else 0)))
             )
         if self.lifts.groups and not self.by_class and self.certain:
-            what = "difference between groups is" if self.certain == 1 else "differences between groups are"
-            told.append(f"{self.certain:,} {what} certain.")
+            what = f"{'difference' if self.certain == 1 else 'differences'} by {self.lifts.groups.by}"
+            told.append(f"{self.certain:,} {what} {'is' if self.certain == 1 else 'are'} certain.")
         return " ".join(told)
 
     def _beside(self, each: Lift) -> str:
@@ -111,7 +106,7 @@ class LiftsPage:
 
     def answer_interval(self, found: Mean) -> str:
         """From where to where."""
-        if found.low is None or found.high is None:
+        if found.low is None or found.high is None or found.n < MIN_TEXTS:
             return ""
         return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
 
