@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..text.questions import softmax
+
 FOLDS = 5
 SHRINK = 0.6  # of the covariance, towards that of a sphere
 AT_CENTRE = 1.0  # texts that each class has at the centre of all, so that one with few texts is not extreme
@@ -77,12 +79,6 @@ def left_out_probabilities(
     around = np.log(_around(y, classes, near))
     pools = (softmax(a * by_class + b * around) for a in CLASS_WEIGHTS for b in NEAR_WEIGHTS)
     return np.asarray(min(pools, key=lambda P: _brier(P, y)))
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """(n, classes), each row adding up to 1."""
-    P = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
 
 
 def _by_class(X: np.ndarray, y: np.ndarray, classes: int, fold: np.ndarray) -> np.ndarray:

@@ -28,6 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..text.questions import softmax
+
 Prior = tuple[np.ndarray, np.ndarray]
 SHRINK = 2.0  # texts at the centre that each class starts with
 SMOOTH = 10.0  # of the mean variance: more makes directions count alike
@@ -100,8 +102,7 @@ def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
     """
     if several:
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+    return softmax(logits)
 
 
 def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:

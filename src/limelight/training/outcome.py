@@ -79,7 +79,7 @@ def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label])
 
 def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]) -> dict[str, Any]:
     """What the saved folder records about its data, training, results and pictures."""
-    from .explanation_facts import picture_facts
+    from .explanation_facts import explanation_facts
 
     sources = dataset.facts.get("sources", {})
     facts: dict[str, Any] = {
@@ -87,7 +87,9 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": {name: fact for name, fact in dataset.facts.items() if name != "forbidden"},
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
-        **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds),
+        **explanation_facts(
+            fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds
+        ),
     }
     if "forbidden" in dataset.facts:  # what was not read in training must not be read later
         facts["forbidden"] = dataset.facts["forbidden"]
