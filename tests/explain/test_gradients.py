@@ -64,7 +64,8 @@ WAYS = [
     {"author_code": True},
     {"max_row": True},
     {"projection": 5},
-    *({"embedding": e} for e in ("max", "cnn")),
+    {"pooling": "max"},
+    {"encoder": "cnn", "pooling": "max"},
 ]
 
 
