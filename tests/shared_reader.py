@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from limelight.network.modules import OURS
 from limelight.runtime import folder, reader
 
 _opened: dict[Any, folder.Parts] = {}  # by what was asked for
@@ -17,11 +18,11 @@ def share_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands and indexes that load the bundled reader get the same one; other models are loaded anew."""
     really_start = reader._start
 
-    def open_folder(path: str | Path = "reader", sha256: str | None = None, encoder: Any = None) -> Any:
+    def open_folder(path: str | Path = "reader", sha256: str | None = None, modules: Any = OURS) -> Any:
         if not folder.is_reader(path):
-            return folder.open_folder(path, sha256, encoder)
+            return folder.open_folder(path, sha256, modules)
         if (path, sha256) not in _opened:
-            _opened[path, sha256] = folder.open_folder(path, sha256, encoder)
+            _opened[path, sha256] = folder.open_folder(path, sha256, modules)
         return _opened[path, sha256]
 
     def start(parts: folder.Parts, **options: Any) -> Any:

@@ -47,7 +47,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({}, {1, 2, 3, 4, 5}),
     ],
 )
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 def test_only_rows_that_pass_are_found_and_scores_stay(built, where, rows, by):
     index = Index.open(built)
     everything = {hit.row: hit.score for hit in index.search("cold soup", by=by)}
@@ -202,7 +202,7 @@ def test_filters_that_are_not_used_are_forgotten(built, reads):
     assert len(reads) == 2 * MAX_CONDITIONS + 1
 
 
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 def test_a_deleted_text_passes_no_filter(tmp_path, by):
     rows = [{"text": "Cold soup.", "city": city} for city in ("Ghent", "Bonn", "Rome")]
     index = Index.create(tmp_path / "index", rows)

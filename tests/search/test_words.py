@@ -154,7 +154,7 @@ def test_a_word_that_a_text_is_full_of_is_counted_up_to_what_16_bits_hold():
 # ---------------------------------------------------------------- in an index
 
 
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 def test_the_parts_of_a_hit_add_up_to_its_score(index, by):
     for hit in index.search("A cold soup for a friendly kinase", k=4, by=by):
         assert hit.meaning + sum(share for _, share in hit.matches) == hit.score
@@ -196,7 +196,7 @@ def test_a_query_with_no_word_of_the_index_goes_by_meaning(index):
     assert [hit.row for hit in hits] == [hit.row for hit in index.search("chilly broth", by="meaning")]
 
 
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 @pytest.mark.parametrize("query", ["", " \n"])
 def test_an_empty_query_is_refused(index, by, query):
     with refuses("text-without-words"):
@@ -213,7 +213,7 @@ def test_another_way_is_refused(index):
         index.search("soup", by="magic")
 
 
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 def test_a_hit_has_the_same_score_alone_or_among_many(index, by, monkeypatch):
     queries = ["cold soup", "late friendly host", "the beer"]
     many = index.search(queries, k=4, by=by, words=False)
@@ -225,7 +225,7 @@ def test_a_hit_has_the_same_score_alone_or_among_many(index, by, monkeypatch):
             assert alone[0].row == hits[0].row
 
 
-@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("by", ranking.SCORERS)
 def test_of_equal_texts_the_first_comes_first(tmp_path, by, monkeypatch):
     monkeypatch.setattr(index_folder, "SHARD_TEXTS", 2)
     index = Index.create(tmp_path / "index", ["cold soup", "tea", "cold soup", "cold soup", "cold soup"])
@@ -237,7 +237,7 @@ def test_shards_and_adding_do_not_change_scores(tmp_path, index, monkeypatch):
     monkeypatch.setattr(index_folder, "SHARD_TEXTS", 1)
     small = Index.create(tmp_path / "small", TEXTS[:2])
     small.add(TEXTS[2:])
-    for by in ranking.WAYS:
+    for by in ranking.SCORERS:
         one, other = (each.search("the cold soup", by=by, words=False) for each in (index, small))
         assert [(hit.text, hit.score) for hit in one] == [(hit.text, hit.score) for hit in other]
 
@@ -346,7 +346,7 @@ def test_a_forbidden_word_counts_for_nothing(tmp_path):
         found[name] = [
             [(hit.key, hit.score, hit.matches) for hit in index.search(query, by=by)]
             for query in ("w1 w2", "w1 hilton w2", "RITZ, w4 w5")
-            for by in ranking.WAYS
+            for by in ranking.SCORERS
         ]
         assert found[name][:3] == found[name][3:6]  # the query has it, or not
         with refuses("text-without-words"):

@@ -9,10 +9,11 @@ from explain.models import random_model
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
 from limelight.explain.overview import overview
+from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.runtime.refits import fit_refits
 from limelight.text.dataset import Dataset, Split
-from limelight.training import explanation_facts as picture_facts
+from limelight.training import explanation_facts
 from trained import LABELS, texts_of
 
 TEXTS = [text for text in texts_of(60, longest=20) if text]
@@ -38,7 +39,7 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
     model = random_model(pair, head=head)
     split, second = split_of(model), SECOND if pair else None
     dataset = Dataset(model.tokenizer, LABELS, {"train": split, "dev": split}, None, {})
-    facts = picture_facts.picture_facts(network_of(model), dataset, model.recipe.model, model.weights)
+    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.recipe.model, model.weights)
     assert json.loads(json.dumps(facts)) == facts
     measured = measure_trust(model, TEXTS, second, rows=False)
     assert facts["trust"]["texts"] == len(TEXTS)
@@ -53,16 +54,16 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
 def test_without_development_texts_trust_is_not_measured():
     model = random_model()
     dataset = Dataset(model.tokenizer, LABELS, {"train": split_of(model)}, None, {})
-    facts = picture_facts.picture_facts(network_of(model), dataset, model.recipe.model, model.weights)
+    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.recipe.model, model.weights)
     assert set(facts) == {"rows", "row_names"}
     assert len(facts["rows"]) == len(facts["row_names"]) == 3
 
 
 def test_the_sample_has_no_more_words_than_it_may():
     split = Split(ids=np.arange(60), lengths=np.full(20, 3))
-    assert len(picture_facts._sample(split, 8, 1000)) == 8
-    assert len(picture_facts._sample(split, 20, 10)) == 3
-    assert len(picture_facts._sample(split, 20, 1)) == 1
+    assert len(explanation_facts._sample(split, 8, 1000)) == 8
+    assert len(explanation_facts._sample(split, 20, 10)) == 3
+    assert len(explanation_facts._sample(split, 20, 1)) == 1
 
 
 def test_a_reading_carries_what_its_model_saved():
@@ -100,13 +101,11 @@ def test_heads_are_refitted_where_labels_are_numbers(pooling):
     split.labels[:] = stars
     network, recipe = network_of(model), model.recipe.model
     numbers = Dataset(model.tokenizer, [1, 2, 5][: len(LABELS)], {"train": split}, None, {})
-    found = picture_facts.fit_heads(network, numbers, recipe)
+    found = explanation_facts.fit_heads(network, numbers, recipe)
     M = np.stack([reading.embedding for reading in model.read_many(TEXTS)])
-    X = M[:, : recipe.attention_rows].astype(float).mean(axis=1)
+    X = M[:, : rows_of(recipe).attention].astype(float).mean(axis=1)
     assert found == pytest.approx(fit_refits(X, np.array([1.0, 2.0, 5.0])[stars]), rel=0.05, abs=0.05)
-    assert (
-        np.shape(picture_facts.picture_facts(network, numbers, recipe, model.weights)["refits"])
-        == found.shape
-    )
+    facts = explanation_facts.explanation_facts(network, numbers, recipe, model.weights)
+    assert np.shape(facts["refits"]) == found.shape
     names = Dataset(model.tokenizer, LABELS, {"train": split}, None, {})
-    assert picture_facts.fit_heads(network, names, recipe) is None
+    assert explanation_facts.fit_heads(network, names, recipe) is None

@@ -56,7 +56,7 @@ def test_labels_of_a_model_that_have_no_new_rows_are_named():
     start = Start(recipe, Tokenizer.from_words(["soup"]), weights, ("a", "b", "c", "d"))
     sets = [("a",), ("d", "e"), ("d", "e"), ("a",)]
     data = encode_texts(["soup"] * 4, sets, recipe=recipe.text, start=start, holdout=0)
-    assert data.facts["goes_on"] == "goes on with old, 5 classes; new: e; kept, without new rows: b, c"
+    assert data.facts["continued_from"] == "goes on with old, 5 classes; new: e; kept, without new rows: b, c"
 
 
 def test_a_model_of_numbers_has_no_classes_to_name():
@@ -64,7 +64,7 @@ def test_a_model_of_numbers_has_no_classes_to_name():
     weights = {"words.weight": np.zeros((3, 4), np.float32)}
     start = Start(recipe, Tokenizer.from_words(["soup"]), weights, ("value",))
     data = encode_texts(["soup"] * 4, [1.0, 2.0, 3.0, 4.0], recipe=recipe.text, start=start, holdout=0)
-    assert "goes_on" not in data.facts
+    assert "continued_from" not in data.facts
 
 
 @pytest.mark.parametrize(

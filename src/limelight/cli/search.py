@@ -38,8 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "index", "INDEX", "folder made by limelight index")
     add_flag(parser, "query", "QUERY", "text (default: lines of standard input)", nargs="*")
     add_flag(parser, "--top", "N", "hits of a query", 10)
-    ways = ("meaning", "words", "both")
-    add_flag(parser, "--by", ways, "what to go by (default: both, if the index has words)")
+    from ..search.ranking import SCORERS
+
+    add_flag(parser, "--by", SCORERS, "what to go by (default: both, if the index has words)")
     about = "only rows whose column is this, or != this, or <, >, <=, >= a number; may be repeated"
     add_flag(parser, "--where", "COLUMN=VALUE", about, action="append")
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")

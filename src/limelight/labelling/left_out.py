@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..text.questions import softmax
 from .refit import Space, fit
 
 CLEAR = 0.8  # probability of a class that leaves little doubt
@@ -79,12 +80,6 @@ def _unlikely(P: np.ndarray, y: np.ndarray) -> np.ndarray:
     """(n,): whether each label y is, by the probabilities P (n, classes)."""
     share = P[np.arange(len(y)), y] * (P.shape[1] - 1)
     return np.asarray((share < MAX_PROBABILITY) | ((share < MAX_BESIDE_CLEAR) & (P.max(axis=1) >= CLEAR)))
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """(n, classes), each row adding up to 1."""
-    P = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
 
 
 def _around(y: np.ndarray, classes: int, near: Neighbours) -> np.ndarray:

@@ -31,6 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..text.questions import softmax
+
 Prior = tuple[np.ndarray, np.ndarray]
 SHRINK = 2.0  # texts at the centre that each class starts with
 EVEN_TEXTS = 1000.0  # texts that are scattered alike in all directions, beside the labelled ones
@@ -86,8 +88,7 @@ def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
     """
     if several:
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+    return softmax(logits)
 
 
 def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..text.tasks import find_task
 if TYPE_CHECKING:  # training does without ONNX Runtime
     from .runner import EncodedText
 
-FEWEST = 30  # texts with a rating of an aspect
+MIN_RATED_TEXTS = 30  # texts with a rating of an aspect
 MAX_TEXTS = 10_000  # more hardly help, and take their time to read
 OWN = 2.0  # how much easier the own part is to use than the whole: docs/log/2026-11-17-aspects.md
 STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)  # of the ridge, in texts of mean length
@@ -200,10 +200,10 @@ def check_rated(aspects: Aspects, ratings: Ratings) -> None:
             off = f"aspect {aspect.name!r} is off; --on {aspect.name} uses it again"
             raise LimelightError(off, code="aspects")
         values = [x for x in given if x is not None]
-        if len(values) < FEWEST or min(values) == max(values):
-            same = ", all the same" if len(values) >= FEWEST else ""
+        if len(values) < MIN_RATED_TEXTS or min(values) == max(values):
+            same = ", all the same" if len(values) >= MIN_RATED_TEXTS else ""
             what = f"aspect {aspect.name!r} has {len(values)} ratings{same}"
-            needed = f"at least {FEWEST} are needed, not all the same"
+            needed = f"at least {MIN_RATED_TEXTS} are needed, not all the same"
             raise LimelightError(f"{what}; {needed}", code="too-few-ratings")
 
 

@@ -32,7 +32,7 @@ from .filters import Filters, make_conditions, shown
 from .hit import Hit
 from .hit_words import explain_hits
 from .index_folder import check_shards, open_shards, read_config
-from .ranking import WAYS, Ranked, Ranking
+from .ranking import SCORERS, Ranked, Ranking
 from .shards import damaged
 from .spool import Spool
 
@@ -246,8 +246,8 @@ class Index:
     def _checked_way(self, by: str | None) -> str:
         if by is None:
             return "both" if self.config.words else "meaning"
-        if by not in WAYS:
-            raise LimelightError(f"cannot search by {by!r}; use {', '.join(WAYS)}", code="option-value")
+        if by not in SCORERS:
+            raise LimelightError(f"cannot search by {by!r}; use {', '.join(SCORERS)}", code="option-value")
         if by != "meaning" and not self.config.words:
             fault = f"{self.folder} is from an earlier version and can be searched by meaning only"
             raise LimelightError(f"{fault}; build it again to search by words", code="index-without-words")

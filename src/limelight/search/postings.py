@@ -194,5 +194,5 @@ class WordSearch:
                 yield word, float(weight * self._fullness(number, places[part], counts[part])[0])
 
     def _fullness(self, number: int, places: np.ndarray, counts: np.ndarray) -> Any:
-        """How full texts are of a word that they have so often, from 0 to 1."""
+        """The term-frequency saturation of a word that texts have so often, from 0 to 1."""
         return counts / (counts + self._norms[number][places])

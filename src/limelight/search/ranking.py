@@ -14,7 +14,7 @@ from .postings import WordSearch
 from .shards import Shard, living_texts
 from .words import WordRules
 
-WAYS = ("meaning", "words", "both")
+SCORERS = ("meaning", "words", "both")
 WORD_WEIGHT = 0.6  # of the words' score in the sum: docs/log/2026-11-17-search.md
 SCORES_AT_ONCE = 2**24  # of queries times texts, by words
 

@@ -32,7 +32,7 @@ from .metrics import Metrics
 from .models import ServedModels
 from .posts import Answer, Posts
 
-FEW = 256  # probabilities that are ranked in no time
+MAX_RANKED = 256  # probabilities that are ranked in no time
 LARGE = 2**14  # characters: work on more than this is done in a thread
 
 
@@ -95,7 +95,7 @@ class Routes:
         def ranked() -> list[Any]:
             return [_ranked(model, P, least) for P in found]
 
-        return ranked() if found.size <= FEW else ranked
+        return ranked() if found.size <= MAX_RANKED else ranked
 
     async def _predict_with_aspects(
         self, request: Request, batcher: Batcher, least: float, body: Body

@@ -104,7 +104,7 @@ def encode_tables(
         }
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
-        notes = (guessed, *encoding.remarks, dataset.facts.get("goes_on"), dataset.facts["held_out"])
+        notes = (guessed, *encoding.remarks, dataset.facts.get("continued_from"), dataset.facts["held_out"])
         for note in filter(None, notes if progress and labelled else ()):
             print(note, file=sys.stderr)
         write_description(dataset, new)

@@ -90,7 +90,7 @@ class Encoding:
         if marked:
             facts |= {"reasons": len(marked), "rows": {**facts["rows"], "train": int((~held).sum())}}
         if known and not find_task(task).is_number:
-            facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
+            facts["continued_from"] = _describe_classes(recipe.start, self.names or classes, known, counts)
         if not pretrained or self.all_words:  # an encoder that reads words has no vectors of them
             return Dataset(tokenizer, classes, splits, None, facts, task)
         found = pretrained.vectors(tokenizer.vocabulary)

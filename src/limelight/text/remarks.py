@@ -11,7 +11,7 @@ import numpy as np
 
 from ..tables.formats import join_names
 
-FEW = 2  # rows of a class that is hardly learnt
+FEW_ROWS = 2  # rows of a class that is hardly learnt
 MAX_COMPARED = 2**20  # rows that duplicates are looked for in, 16 bytes each
 _HTML = re.compile(
     r"</?(a|b|blockquote|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|script|span|strong|style|table|td|tr|u|ul)"
@@ -53,7 +53,7 @@ class TextRemarks:
         """What there is to say, and nothing of what there is not; `rows` are those of each class."""
         same, different = self._count_duplicates()
         first = f" of the first {MAX_COMPARED:,}" if len(self._texts) == MAX_COMPARED else ""
-        few = [name for name, count in rows.items() if count <= FEW]
+        few = [name for name, count in rows.items() if count <= FEW_ROWS]
         said = {
             "classes of two rows or fewer": join_names(few),
             f"texts with HTML in them, such as {self._html[:40]!r}": self._with_html,

@@ -43,7 +43,7 @@ class States(NamedTuple):
     A: np.ndarray  # (r, n)
 
 
-def picture_facts(
+def explanation_facts(
     network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds = None
 ) -> dict[str, Any]:
     """`rows` and their names, from training texts; `trust`, if there are development texts; and `refits`."""

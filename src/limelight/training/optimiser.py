@@ -23,7 +23,7 @@ from .side_stream import SideStream
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"
 Group = tuple[float, float]  # weight decay, and what the rate is multiplied by
-FADED, SWEEP = 1e-30, 100  # in 100 steps, no mean fades from 1e-30 to 1e-38, where denormals start
+DENORMAL_LIMIT, SWEEP = 1e-30, 100  # in 100 steps, no mean fades from 1e-30 to 1e-38, where denormals start
 STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
 
@@ -213,7 +213,7 @@ class Optimiser:
         """
         for name, x in self.state.items():
             if name.endswith(".mean"):
-                x.copy_(torch.nn.functional.hardshrink(x, FADED))
+                x.copy_(torch.nn.functional.hardshrink(x, DENORMAL_LIMIT))
 
     def tensors(self) -> dict[str, Tensor]:
         """All state, for a checkpoint."""

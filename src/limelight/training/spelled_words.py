@@ -23,7 +23,7 @@ SPELLED, RARE = 0.1, 20_000  # words of this rank and above are spelled this oft
 VARIANTS = 4  # misspellings of a word
 SHORTEST = 4  # letters of a word that is misspelled
 ROOM = 6  # on a GPU, one word in this many can be spelled, which must not depend on the words
-FEW = 4096  # all of so few can: batches of single words, as a dictionary has them, are mostly rare ones
+MIN_SPELLED = 4096  # all of these can: batches of single words, as of a dictionary, are mostly rare
 
 
 class SpelledWords:
@@ -91,7 +91,7 @@ class SpelledWords:
         if not flat.is_cuda:
             return flat.nonzero().squeeze(1)
         order = torch.argsort(flat.to(torch.uint8), descending=True, stable=True)
-        return order[: max(FEW, len(flat) // ROOM)]
+        return order[: max(MIN_SPELLED, len(flat) // ROOM)]
 
 
 def uniform(rows: Tensor, n: int, step: Tensor, seed: int) -> Tensor:

@@ -37,12 +37,12 @@ from .evaluate import read_batches
 from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
 from .optimiser import STATES
 
-FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
+MIN_CLASS_ROWS = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
-USUAL = 10.0  # where there are too few rows to choose
-OF_PAIRS = 0.1  # of what is added to the cosine: as good with 20 pairs as with thousands
+DEFAULT_STRENGTH = 10.0  # where there are too few rows to choose
+PAIR_STRENGTH = 0.1  # of what is added to the cosine: as good with 20 pairs as with thousands
 FOLDS = 5
-FEW = 1000  # rows; with more, training decides
+MAX_CROSS_VALIDATED = 1000  # rows; with more, training decides
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
@@ -118,7 +118,7 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
         if "vector.W_rows" in given and not dataset.pair:
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
-            if real_rows(dataset) < FEWEST * len(dataset.labels):
+            if real_rows(dataset) < MIN_CLASS_ROWS * len(dataset.labels):
                 for name, weight in network.named_parameters():  # train nothing but the last layer
                     weight.requires_grad_(name in ("head.W_o", "head.b_o"))
         else:
@@ -161,13 +161,13 @@ def fit_first_head(
     labels, own = np.asarray(split.labels)[rows], TASK_LOSSES[task]
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
-    found = FirstHead(USUAL, None)
+    found = FirstHead(DEFAULT_STRENGTH, None)
     if network.pair and own.standardises:
-        found = FirstHead(OF_PAIRS, None)
+        found = FirstHead(PAIR_STRENGTH, None)
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:
         is_real = rows < (len(split) if real is None else real)
-        if 2 * len(bias) <= is_real.sum() <= FEW:
+        if 2 * len(bias) <= is_real.sum() <= MAX_CROSS_VALIDATED:
             strata = find_task(task).column.strata(labels[is_real])
             fold = torch.from_numpy(_folds(strata, seed)).to(last.device)
             found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
@@ -288,7 +288,7 @@ def fit_new_classes(
 
 
 def fit_rows(
-    V: Tensor, Z: Tensor, y: Tensor, w: Tensor, new: Sequence[int], strength: float = USUAL
+    V: Tensor, Z: Tensor, y: Tensor, w: Tensor, new: Sequence[int], strength: float = DEFAULT_STRENGTH
 ) -> tuple[Tensor, Tensor]:
     """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # In the job's folder, so that a table is read once, even by a run that is resumed:
 REHEARSAL = "rehearsal.jsonl"  # the rehearsal set that training reads too
-DRAWN = "drawn.jsonl"  # the next one
+DRAWN_TEXTS = "drawn.jsonl"  # the next one
 RATED = "rated.jsonl"  # texts with ratings of aspects
 Old = tuple[list[Row], TableSource]  # an old development set
 
@@ -301,7 +301,7 @@ class TrainJob(Job):
                     file.write(json.dumps([row.text, to_json_values(row.cells, str)]).encode() + b"\n")
                 drawn.add(row)
                 yield row
-        write_rehearsal(self.folder / DRAWN, drawn.rows(), "")
+        write_rehearsal(self.folder / DRAWN_TEXTS, drawn.rows(), "")
 
     # ------------------------------------------------------------ the result
 
@@ -398,7 +398,7 @@ class TrainJob(Job):
     def _keep_rehearsal(self, pair: bool) -> None:
         """Write what was drawn from all rows of training, among them those of an older rehearsal set."""
         digest = hashlib.sha256((self.out / "config.json").read_bytes()).hexdigest()
-        write_rehearsal(rehearsal_path(self.out), read_rehearsal(self.folder / DRAWN, pair), digest)
+        write_rehearsal(rehearsal_path(self.out), read_rehearsal(self.folder / DRAWN_TEXTS, pair), digest)
 
     def _warn_of_forgetting(self, start: Start | None, dataset: Dataset) -> None:
         """Warn if new classes would displace old ones, of which there are few rows or none."""

@@ -20,7 +20,7 @@ export function between(k, other) {
 }
 
 /** The mean of ordered classes. */
-export function mean(values) {
+export function meanOf(values) {
   const of = p => p.reduce((sum, x, j) => sum + x * values[j], 0)
   return { value: z => of(precise(z)), slope: z => { const p = precise(z), m = of(p); return p.map((x, j) => x * (values[j] - m)) } }
 }

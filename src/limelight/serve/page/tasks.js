@@ -2,7 +2,7 @@
 
 import { percent, short } from "./dom.js"
 import { softmax } from "./network.js"
-import { between, mean as meanOf, NUMBER, probability, sigmoid } from "./questions.js"
+import { between, meanOf, NUMBER, probability, sigmoid } from "./questions.js"
 
 export const NO_LABEL = "no label"
 
