@@ -16,11 +16,11 @@ from .explore import show_address
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
 Label texts in the browser, with the keyboard. Start with nothing and make classes of groups of similar texts,
-or with names of classes, with a sentence about each, or with a model. The next text is the most useful one; a
-model is refitted after every label, and says how accurate it is. Every second text is drawn at random, and
-the accuracy is estimated from these. Whole groups and searches
-are labelled at once. Every key is on the disk before the next text appears (FILE.journal): the same command
-goes on where it was left, and several people may label into one file (--by). Only this machine can connect.
+or with names of classes, with a sentence about each, or with a model. Every second text is the most useful
+one, the others are drawn at random; a model is refitted after every label, and its accuracy is estimated from
+those drawn at random. Whole groups and searches are labelled at once. Every key is on the disk before the
+next text appears (FILE.journal): the same command goes on where it was left, and several people may label
+into one file (--by). Only this machine can connect.
 
   limelight label texts.csv --text text --out labels.csv
   limelight label texts.csv --out labels.csv --classes rooms staff food --by ann

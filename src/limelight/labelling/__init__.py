@@ -1,4 +1,4 @@
-"""From texts without labels to a labelled table: which text to label next, what is learnt, how accurate it is."""
+"""From texts without labels to a labelled table: which text to label next, what is learnt, how accurate."""
 
 from __future__ import annotations
 
