@@ -20,7 +20,7 @@ from limelight.training.evaluate import logits
 from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import TASK_LOSSES
 from limelight.training.starting_network import (
-    FEW,
+    MAX_CROSS_VALIDATED,
     FirstHead,
     build_network,
     fit_first_head,
@@ -112,7 +112,7 @@ def test_cross_validation_needs_some_rows_and_stops_at_many():
     data = toy_data(rows=5)
     network = build_network(data, toy_recipe(), toy_start(data))
     assert fit_first_head(network, data.splits["train"], None, 0) == FirstHead(10.0, None)
-    many = toys.split(FEW + 1, longest=3)
+    many = toys.split(MAX_CROSS_VALIDATED + 1, longest=3)
     assert fit_first_head(build_network(data, toy_recipe(), toy_start(data)), many, None, 0).score is None
 
 

@@ -7,7 +7,6 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..network.parts import rows_of
 from ._parser import add_flag
 from ._shared import add_shared, check_least, check_out, load_models, print_result, sample, save_page, table
 
@@ -45,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
     from ..explain.pages import trust_page
+    from ..network.parts import rows_of
 
     check_out(args, page=True)
     check_least(args, texts=1, seed=0)
