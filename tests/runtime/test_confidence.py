@@ -296,9 +296,8 @@ def test_predict_leaves_the_label_empty(model, form, tmp_path, capfd):
 
 def test_evaluate_says_what_is_answered(model, tmp_path, capfd):
     texts, stars = reviews(20, seed=2)
-    table = write_csv(
-        tmp_path / "t.csv", text=texts + ["The table was blue, blue."] * 10, stars=stars + [1, 5] * 5
-    )
+    rows = [f"{text} {text}" for text in texts] + ["The table was blue, blue."] * 10  # not learnt from
+    table = write_csv(tmp_path / "t.csv", text=rows, stars=stars + [1, 5] * 5)
     assert main(["evaluate", str(model), str(table), "--abstain-below", "0.9", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)["answered"]
     assert found == {"threshold": 0.9, "share": pytest.approx(2 / 3), "precision": 1.0}
