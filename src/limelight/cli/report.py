@@ -29,7 +29,7 @@ HELP = "write an HTML report: how good a model is, which words decide, how far t
 DESCRIPTION = """\
 Write one HTML page about a saved model on a labelled table, or about two models side by side: accuracy beside
 its baselines, the words and phrases that decide for each class, confusion, calibration, examples and errors.
-The figures are of all rows, and the same as those of 'limelight evaluate'.
+The figures are of the rows that the model did not learn from, and the same as those of 'limelight evaluate'.
 
 For a model with aspects ('limelight aspects'), the first page is what lifts and what lowers the stars: how
 often each aspect is mentioned, its mean effect with a 95% interval, the clauses that did most; over time with
