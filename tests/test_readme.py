@@ -137,7 +137,7 @@ SNLI, HOTELS = "The best recipes on SNLI", "Half a million reviews"
 COSTS = "What each costs"
 # The words around every figure of README.md's prose, and where the figure stands in docs/results.md.
 SOURCES = {
-    "Accuracy on held-out sentences: {}%": cell("Demo accuracy", "the reader, fine-tuned", "test %"),
+    "Accuracy on held-out sentences: {}%": cell("The demo", "the reader, fine-tuned", "test %"),
     "always predicting the largest class gives {}%": said(
         "The demo", "Always predicting the largest class gives {}%"
     ),
