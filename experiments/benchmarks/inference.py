@@ -150,7 +150,7 @@ def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int
 def beside_baselines(
     names: list[str], pair: bool, texts: list[str], singles: int, rounds: int, threads: int
 ) -> None:
-    """Compare recipes of recipes.py, with 400-dimensional vectors as in docs/recipes.md."""
+    """Compare recipes of recipes.py, with 400-dimensional vectors as in docs/log/2026-11-18-recipes-in-full.md."""
     words, found = Tokenizer.train(texts), recipes(pair)
     predict: Contestants = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""How well attention finds a planted signal, with and without the penalty: the figures of docs/trust.md.
+"""How well attention finds a planted signal, with and without the penalty: the figures of docs/log/2026-11-18-trust-in-full.md.
 
 python experiments/benchmarks/planted.py
 """

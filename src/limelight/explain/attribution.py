@@ -22,7 +22,7 @@ NAMES = {  # `by` -> what pictures and tables call it
 }
 METHODS = tuple(NAMES)
 NEED_PYTORCH = ("gradients",)
-DEFAULT = "leave-one-out"  # as faithful as gradients, and at least twice as attention: docs/trust.md
+DEFAULT = "leave-one-out"  # as faithful as gradients: docs/log/2026-11-18-trust-in-full.md
 
 
 def attribute(
