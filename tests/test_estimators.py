@@ -476,9 +476,9 @@ BAD_FITS = {
     "nothing": ((None, STARS), {}, "texts must be a list or a column, not None"),
     "a dictionary": (({"text": 1}, STARS), {}, "texts must be a list or a column, not dict"),
     "a table": (
-        (pd.DataFrame({"text": TEXTS}), STARS),
+        (pd.DataFrame({"text": TEXTS, "city": TEXTS}), STARS),
         {},
-        "texts must be one column; got DataFrame of shape (120, 1)",
+        "texts must be one column; got DataFrame of shape (120, 2)",
     ),
     "numbers": (([1, 2], [0, 1]), {}, "texts[0] is 1; each must be a string"),
     "None inside": ((["good", None], [0, 1]), {}, "texts[1] is None; each must be a string"),

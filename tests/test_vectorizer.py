@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -56,3 +58,12 @@ def test_what_is_no_reader_or_no_text(tmp_path):
         limelight.TextVectorizer(limelight.load("reader")).fit()
     with refuses("text-type"):
         limelight.TextVectorizer().transform([1])
+
+
+def test_one_column_of_a_frame_is_a_column(expected):
+    table = pd.DataFrame({"text": TEXTS, "stars": [1, 2, 3, 4]})
+    columns = ColumnTransformer([("text", limelight.TextVectorizer(), ["text"])], remainder="passthrough")
+    found = columns.fit_transform(table)
+    np.testing.assert_allclose(found[:, :384], expected, atol=1e-6)
+    assert found[:, 384].tolist() == [1, 2, 3, 4]
+    np.testing.assert_allclose(columns.transform(table), found)

@@ -54,7 +54,7 @@ def test_a_reader_learns_the_teachers_vectors(made):
 def test_the_folder_is_a_reader_for_every_command(made):
     folder, reader = made
     assert sorted(path.name for path in (folder / "reader").iterdir()) == [
-        "README.md", "config.json", "model.onnx", "model.safetensors", "tokenizer.json",
+        "README.md", "config.json", "model.onnx", "model.safetensors", "modules.json", "tokenizer.json",
     ]  # fmt: skip
     assert not (folder / "reader.run").exists()
     again = limelight.load(folder / "reader")

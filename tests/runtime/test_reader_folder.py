@@ -73,7 +73,7 @@ def save_old(path: Path, tensors: dict[str, np.ndarray]) -> Path:
 
 def test_what_is_saved_is_read_again(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md", "config.json", "model.onnx", "model.safetensors", "tokenizer.json",
+        "README.md", "config.json", "model.onnx", "model.safetensors", "modules.json", "tokenizer.json",
     ]  # fmt: skip
     found = open_folder(folder)
     assert found.is_reader

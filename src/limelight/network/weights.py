@@ -54,6 +54,34 @@ def pack_all(weights: Weights) -> dict[str, np.ndarray]:
     return packed
 
 
+class PickledSmall(dict[str, np.ndarray]):
+    """Weights that are pickled in few bits, each tensor where that loses nothing: of a reader, a sixth.
+
+    >>> import pickle
+    >>> small = pickle.dumps(PickledSmall({"words.weight": np.full((9, 512), 7, np.float32)}))
+    >>> len(small) < 9 * 512, bool((pickle.loads(small)["words.weight"] == 7).all())
+    (True, True)
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What they are made of again."""
+        return _unpickle, (_pack_exactly(self),)
+
+
+def _unpickle(stored: Weights) -> PickledSmall:
+    return PickledSmall(unpack_all(stored))
+
+
+def _pack_exactly(weights: Weights) -> dict[str, np.ndarray]:
+    packed: dict[str, np.ndarray] = {}
+    for name, array in weights.items():
+        fits = array.size and array.ndim > 1 and array.dtype == np.float32
+        fits = fits and (name not in TABLES or array.shape[1] % GROUP == 0)
+        small = pack_all({name: array}) if fits else {}
+        packed |= small if small and np.array_equal(unpack_all(small)[name], array) else {name: array}
+    return packed
+
+
 def unpack_all(stored: Weights) -> dict[str, np.ndarray]:
     """Every tensor in float32."""
     return {name: values(stored, name) for name in stored if not name.endswith(SCALE)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 
 from ..network.parts import matrix_shape
+from ..network.weights import PickledSmall
 from ..reading.comparison import ComparedText, Comparison
 from ..reading.row_names import saved_names
 from .batches import check_pairs, check_texts, collect, count_texts
@@ -21,6 +23,7 @@ class Embedder:
     """The parts of a model, and what runs them."""
 
     def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
+        parts = replace(parts, weights=PickledSmall(parts.weights))
         self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
         self.labels, self.pair, self.facts = tuple(parts.labels), parts.pair, dict(parts.facts)
         self.thresholds, self.version, self.sha256 = parts.thresholds, parts.version, parts.sha256

@@ -6,6 +6,7 @@
     model.onnx          the whole model for other programs; its weights are the bytes of model.safetensors
     model.int8.onnx     the same in int8, complete in one small file
     README.md           the model card, yours to edit
+    modules.json        of a reader: how sentence-transformers opens it
 
 Trust: a folder may come from anyone. Python reads only the first three files. They are data, checked for
 names, sizes, types and checksums; the graphs that run are built from the recipe by this program, and of
@@ -16,6 +17,7 @@ the model answer differently, but cannot make it run code. `sha256` pins a model
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -56,8 +58,10 @@ from .old_reader import read_old_reader
 
 BUNDLED, FAST = (Path(__file__).parents[1] / "bundled" / name for name in ("reader", "reader-fast"))
 MULTILINGUAL, PACKAGE = "reader-multilingual", "limelight-multilingual"  # 27 MB, in a package of its own
+MODULES_FILE = "modules.json"  # read by sentence-transformers, never by us
+_MODULE = {"idx": 0, "name": "0", "path": "", "type": "limelight.sentence_transformers.Reader"}
 LAYOUT = FolderLayout(
-    "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md")
+    "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md", MODULES_FILE)
 )
 
 
@@ -117,6 +121,8 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
     least = None if thresholds is None else thresholds.tolist()
     contents["config.json"] = format_config(kind, recipe.to_dict(), labels, facts, contents, least)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
+    if parts.is_reader:
+        contents[MODULES_FILE] = json.dumps([_MODULE], indent=2).encode()
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)

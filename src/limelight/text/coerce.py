@@ -20,8 +20,8 @@ _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 def as_list(values: Any, what: str) -> list[Any]:
     """A list of Python's own values.
 
-    >>> as_list(np.array([1, 2]), "labels")
-    [1, 2]
+    >>> as_list(np.array([1, 2]), "labels"), as_list(np.array([[1], [2]]), "labels")
+    ([1, 2], [1, 2])
     >>> as_list("Good soup", "texts")
     Traceback (most recent call last):
     limelight.errors.LimelightError: texts must be a list or a column; got one string; put it in a list
@@ -32,9 +32,12 @@ def as_list(values: Any, what: str) -> list[Any]:
         )
     if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
         raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}", code="list-type")
-    if getattr(values, "ndim", 1) != 1:
+    shape = getattr(values, "shape", (0,))
+    if len(shape) == 2 and shape[1] == 1:  # a frame of one column is that column
+        values = np.asarray(values, dtype=object)[:, 0]
+    elif len(shape) != 1:
         raise LimelightError(
-            f"{what} must be one column; got {_type_name(values)} of shape {values.shape}", code="list-type"
+            f"{what} must be one column; got {_type_name(values)} of shape {shape}", code="list-type"
         )
     method = "to_pylist" if hasattr(values, "to_pylist") else "tolist"  # of Arrow; of numpy and pandas
     values = getattr(values, method)() if hasattr(values, method) else values
