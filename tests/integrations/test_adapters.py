@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -17,14 +20,34 @@ def reader() -> limelight.Reader:
     return limelight.load("reader")
 
 
-def test_bertopic_and_keybert_refuse_a_bare_reader(reader):
+def test_a_bare_reader_where_it_needs_an_adapter(reader):
+    import mteb
     from bertopic import BERTopic
     from keybert import KeyBERT
+    from mteb.mocks.mock_tasks import MockSTSTask
 
-    with pytest.raises(ValueError, match="SentenceTransformers"):
+    assert not hasattr(reader, "mteb_model_meta")
+    with pytest.raises(limelight.LimelightError, match=r"topics\.backend\(reader\)"):
         KeyBERT(model=reader)
-    with pytest.raises(ValueError, match="SentenceTransformers"):
+    with pytest.raises(limelight.LimelightError, match=r"topics\.backend\(reader\)"):
         BERTopic(embedding_model=reader).fit(TEXTS)
+    with pytest.raises(limelight.LimelightError, match=r"mteb\.Encoder\(reader\)"):
+        mteb.evaluate(reader, [MockSTSTask()], cache=None)
+
+
+def test_bertopic_is_saved_as_its_users_do(reader, tmp_path):
+    from bertopic import BERTopic
+    from sklearn.cluster import KMeans
+    from sklearn.decomposition import PCA
+
+    from limelight.integrations.topics import backend
+
+    parts = {"umap_model": PCA(2), "hdbscan_model": KMeans(2, random_state=0)}
+    model = BERTopic(embedding_model=backend(reader), **parts).fit(TEXTS * 4)
+    model.save(tmp_path / "topics")  # a pickle
+    again = BERTopic.load(tmp_path / "topics")
+    assert list(again.transform(TEXTS)[0]) == list(model.transform(TEXTS)[0])
+    np.testing.assert_array_equal(again.embedding_model.embed(TEXTS), reader.encode(TEXTS))
 
 
 def test_one_backend_is_both_bertopic_s_and_keybert_s(reader):
@@ -59,6 +82,22 @@ def test_chroma_keeps_the_reader_s_vectors(reader):
     np.testing.assert_allclose(kept, reader.encode(TEXTS[0]), atol=1e-6)
 
 
+def test_a_collection_is_reopened_in_another_process_without_its_function(tmp_path):
+    import chromadb
+
+    from limelight.integrations.chroma import Embeddings
+
+    collection = chromadb.PersistentClient(tmp_path).create_collection("one", embedding_function=Embeddings())
+    collection.add(ids=["a", "b"], documents=TEXTS[1:])
+    program = (
+        "import sys, chromadb, limelight.integrations.chroma\n"
+        "found = chromadb.PersistentClient(sys.argv[1]).get_collection('one')\n"
+        "print(found.query(query_texts=['cold soup'], n_results=1)['ids'])"
+    )
+    run = [sys.executable, "-c", program, str(tmp_path)]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[['a']]\n"
+
+
 def test_langchain_s_chroma(reader):
     from langchain_chroma import Chroma
 
@@ -75,7 +114,7 @@ def test_haystack_components_survive_being_stored():
 
     pipeline = Pipeline()
     pipeline.add_component("embed", LimelightTextEmbedder())
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["limelight.*"])
+    again = Pipeline.loads(pipeline.dumps())
     texts = {"embed": {"text": "Cold soup."}}
     assert again.run(texts) == pipeline.run(texts)
 

@@ -41,10 +41,6 @@ def test_a_collection_keeps_the_name_of_a_folder(reader):
         Embeddings(reader).validate_config_update({"model": "reader"}, {"model": "other"})
 
 
-def test_the_name_of_the_class_tells_bertopic_not_to_take_another(reader):
-    assert "sentence_transformers" in str(type(reader))
-
-
 def test_without_the_libraries_it_says_which_to_install(reader, monkeypatch):
     monkeypatch.setattr("limelight.integrations.topics.LIBRARIES", ("no_such_library",))
     with refuses("needs-extra"):

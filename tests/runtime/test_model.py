@@ -30,7 +30,9 @@ from limelight.network.onnx.graph import Graph
 from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import onnx_runner as runner
 from limelight.runtime import runner as any_runner
+from limelight.runtime.folder import BUNDLED
 from limelight.runtime.model import Model
+from limelight.runtime.reader import Reader
 from limelight.runtime.session import Session
 from refusing import refuses
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, texts_of, weights_of
@@ -553,3 +555,12 @@ def test_answers_that_are_not_finite_are_an_error(part: str, precision: str) -> 
         model.predict(["w1 w2 w3", "w4"])
     with refuses("not-finite"):
         model.read("w1 w2 w3")
+
+
+def test_a_pickled_reader_is_hardly_larger_than_its_folder() -> None:
+    reader = Reader.load()
+    content = pickle.dumps(reader)
+    assert len(content) < 1.1 * sum(file.stat().st_size for file in BUNDLED.iterdir())
+    again = pickle.loads(content)
+    assert all(np.array_equal(again.weights[name], array) for name, array in reader.weights.items())
+    assert again.weights is again._runner.weights

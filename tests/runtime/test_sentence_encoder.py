@@ -120,8 +120,6 @@ def test_a_bit_for_each_dimension(reader):
         {"prompt_name": "clustering"},
         {"prompt_name": ["query"]},
         {"prompt": 7},
-        {"pool": {"processes": []}},
-        {"chunk_size": 100},
     ],
 )
 def test_what_it_cannot_do_is_refused(options, reader):
@@ -209,3 +207,14 @@ def test_word_ids_are_padded(reader):
     assert reader.tokenize([])["input_ids"].shape == (0, 0)
     with refuses("text-type"):
         reader.tokenize("soup")
+
+
+@pytest.mark.parametrize("library", ["bertopic", "keybert", "mteb"])
+def test_a_library_that_takes_no_bare_reader_is_told_what_it_takes(library, reader):
+    program = (
+        "mteb_model_meta = hasattr(reader, 'mteb_model_meta')" if library == "mteb" else "str(type(reader))"
+    )
+    with refuses("needs-adapter"):
+        exec(program, {"__name__": f"{library}.backend._utils", "reader": reader})
+    exec(program, {"__name__": "some.other", "reader": reader})
+    assert "Reader" in repr(type(reader))

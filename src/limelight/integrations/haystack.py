@@ -1,4 +1,7 @@
-"""Haystack's two embedders with a reader in them. Needs haystack-ai."""
+"""Haystack's two embedders with a reader in them. Needs haystack-ai.
+
+Who imports this file lets `Pipeline.loads` make them, too.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component, default_to_dict
+from haystack.core.serialization_security import allow_deserialization_module
 
 from .open_reader import open_reader
+
+allow_deserialization_module(__name__)  # all that a stored pipeline can choose here is a reader's folder
 
 
 @component

@@ -23,13 +23,17 @@ def backend(model: AnyReader = "reader") -> Any:
     >>> KeyBERT(model=backend(reader)).extract_keywords(texts)  # doctest: +SKIP
     """
     bases = [import_module(f"{name}.backend").BaseEmbedder for name in _libraries()]
-    return type("LimelightBackend", (_Embed, *bases), {})(open_reader(model))
+    return type("LimelightBackend", (_Embed, *bases), {"__module__": __name__})(open_reader(model))
 
 
 class _Embed:
     def __init__(self, reader: Any) -> None:
         self.embedding_model = reader
         self.word_embedding_model = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What `BERTopic.save` pickles: the class is made anew."""
+        return backend, (self.embedding_model,)
 
     def embed(self, documents: list[str], verbose: bool = False) -> np.ndarray:
         """(documents, 384)."""

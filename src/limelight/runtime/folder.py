@@ -61,7 +61,9 @@ MULTILINGUAL, PACKAGE = "reader-multilingual", "limelight-multilingual"  # 27 MB
 MODULES_FILE = "modules.json"  # read by sentence-transformers, never by us
 _MODULE = {"idx": 0, "name": "0", "path": "", "type": "limelight.sentence_transformers.Reader"}
 LAYOUT = FolderLayout(
-    "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md", MODULES_FILE)
+    "a model folder",
+    ("config.json", "model.safetensors"),
+    (*FILES["text"], OLD_READER, "README.md", MODULES_FILE),
 )
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from numbers import Integral
-from typing import Any, Unpack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -17,25 +20,30 @@ from .embedder import Embedder
 from .folder import Parts
 
 PRECISIONS = "float32", "binary", "ubinary"
-# Options of sentence-transformers without a meaning here, and what to do instead.
-REFUSED = {
-    "pool": "a reader runs its own threads: load it with threads=...",
-    "chunk_size": "texts are cut into chunks anyway: leave it out",
-}
+# Options of sentence-transformers that change no answer: a reader has one set of weights and its own threads.
+IGNORED = {"task", "pool", "chunk_size"}
 
 
-class _LikeSentenceTransformers(type):
-    """A class whose name mentions sentence_transformers.
+class _KnownToTopicLibraries(type):
+    """A class whose name, asked for by BERTopic or KeyBERT, is an error that says what they take.
 
-    BERTopic and KeyBERT go by that name alone. A model with another is silently replaced by one of their own;
-    one with it that is not theirs is refused, and docs/integrations.md has what they take.
+    They go by the name alone, and would silently take a model of their own.
     """
 
     def __repr__(cls) -> str:
-        return f"<class '{cls.__module__}.{cls.__qualname__}', with the methods of sentence_transformers>"
+        refuse_bare(("bertopic", "keybert"), "topics.backend")
+        return super().__repr__()
 
 
-class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
+def refuse_bare(libraries: tuple[str, ...], adapter: str) -> None:
+    """Raise where the caller's caller is one of these libraries, naming what it takes."""
+    asked_by = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
+    if asked_by in libraries:
+        fault = f"{asked_by} takes no bare reader; give it limelight.integrations.{adapter}(reader)"
+        raise LimelightError(fault, code="needs-adapter")
+
+
+class SentenceEncoder(Embedder, metaclass=_KnownToTopicLibraries):
     """An embedder that also gives each text one vector, to compare by its cosine."""
 
     def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
@@ -71,7 +79,7 @@ class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
         prompt_name: str | None = None,
         prompt: str | None = None,
         output_value: str | None = "sentence_embedding",
-        precision: str = "float32",
+        precision: str | None = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
         device: Any = None,
@@ -89,6 +97,7 @@ class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
         `texts` and `inputs` are other names for `sentences`.
         """
         given: Any = _given_once(sentences, texts, inputs)
+        precision = precision or "float32"  # as sentence-transformers' evaluators say it
         self._check_options(output_value, precision, device, truncate_dim, others)
         as_tensor = convert_to_tensor or not convert_to_numpy
         if as_tensor:
@@ -149,6 +158,46 @@ class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
         mask = np.arange(feed["ids"].shape[1]) < feed["lengths"][:, None]
         return {"input_ids": feed["ids"].astype(np.int64), "attention_mask": mask.astype(np.int64)}
 
+    # ------------------------------------------------------------ what tools call a SentenceTransformer for
+
+    def to(self, device: Any = None) -> Self:
+        """The same, if it runs on this device; another is chosen when a reader is loaded."""
+        if device is not None and str(device) not in (self.device, f"{self.device}:0"):
+            fault = f"device is {str(device)!r}, but the reader runs on {self.device!r}"
+            raise bad_value(f"{fault}: choose when you load it, limelight.load(..., device=...)")
+        return self
+
+    def eval(self) -> Self:
+        """The same: a reader does not learn; limelight.sentence_transformers.Reader does."""
+        return self
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """`save`, in place of what is there."""
+        self.save(path, overwrite=True)
+
+    @property
+    def model_card_data(self) -> Any:
+        """Where evaluators write their results, which a reader's card does not have."""
+        return SimpleNamespace(set_evaluation_metrics=lambda *args, **options: None)
+
+    def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
+        """Nothing to start: a reader has its own threads."""
+        return {}
+
+    def encode_multi_process(self, sentences: Iterable[str], pool: Any = None, **options: Any) -> Any:
+        """`encode`."""
+        return self.encode(sentences, **options)
+
+    @staticmethod
+    def stop_multi_process_pool(pool: Any) -> None:
+        """Nothing to stop."""
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        """Nothing; asked for by mteb, an error that says what it takes."""
+        refuse_bare(("mteb",), "mteb.Encoder")
+        raise AttributeError("mteb_model_meta")
+
     def _encode_as(self, names: tuple[str, ...], sentences: Any, *args: Any, **options: Any) -> Any:
         if options.get("prompt_name") is None:
             options["prompt_name"] = next((name for name in names if name in self.prompts), None)
@@ -175,14 +224,9 @@ class SentenceEncoder(Embedder, metaclass=_LikeSentenceTransformers):
             raise bad_value(f"{fault}; use one of: {', '.join(PRECISIONS)}")
         check_choice("precision", precision, PRECISIONS)
         _check_count("truncate_dim", truncate_dim)
-        if device is not None and str(device) not in (self.device, f"{self.device}:0"):
-            fault = f"device is {str(device)!r}, but the reader runs on {self.device!r}"
-            raise bad_value(f"{fault}: choose when you load it, limelight.load(..., device=...)")
-        for name in others.keys() - REFUSED.keys() - {"task"}:  # a task chooses weights; a reader has one set
+        self.to(device)
+        for name in others.keys() - IGNORED:
             raise LimelightError(f"encode has no option {name!r}", code="option-unknown")
-        for name, value in others.items():
-            if name in REFUSED and value is not None:
-                raise bad_value(f"{name} is not supported; {REFUSED[name]}")
 
 
 def _given_once(sentences: Any, texts: Any, inputs: Any) -> Any:

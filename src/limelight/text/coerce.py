@@ -32,7 +32,7 @@ def as_list(values: Any, what: str) -> list[Any]:
         )
     if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
         raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}", code="list-type")
-    shape = getattr(values, "shape", (0,))
+    shape: tuple[int, ...] = getattr(values, "shape", (0,))
     if len(shape) == 2 and shape[1] == 1:  # a frame of one column is that column
         values = np.asarray(values, dtype=object)[:, 0]
     elif len(shape) != 1:
