@@ -100,13 +100,13 @@ bench: setup
 
 # Not part of `make test`: the libraries are large, and change more often than we do.
 integrations: .venv-integrations/ready
-	.venv-integrations/bin/python -m pytest tests/integrations
+	.venv-integrations/bin/python -m pytest -rs tests/integrations
 
 .venv-integrations/ready: integrations.txt constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/python -m pip install --quiet --no-compile torch==2.13.0
-	.venv-integrations/bin/python -m pip install --quiet --no-compile -r integrations.txt -e '.[train,serve]' \
-		httpx2 hypothesis pytest
+	.venv-integrations/bin/python -m pip install --quiet --no-compile -e '.[train,serve]' httpx2 hypothesis pytest
+	.venv-integrations/bin/python scripts/install_integrations.py integrations.txt
 	@touch $@
 
 clean:

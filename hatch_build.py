@@ -31,6 +31,9 @@ class CompileNative(BuildHookInterface):
             compiled = compile_native(Path(self.root))
         except Exception as error:  # no compiler, no headers of Python: each platform has its own errors
             self.app.display_warning(f"not compiled: {error}")
+            for built in Path(self.root, SOURCE).parent.glob("_native.*"):
+                if built.suffix in (".so", ".pyd"):  # of an earlier build: an editable install would use it
+                    built.unlink()
             return
         build_data["artifacts"].append(compiled.relative_to(self.root).as_posix())
         build_data["pure_python"] = False
@@ -46,7 +49,7 @@ def compile_native(root: Path) -> Path:
     command = build_ext(
         Distribution({"name": "limelight", "ext_modules": [extension], "package_dir": {"": "src"}})
     )
-    command.inplace = True
+    command.inplace = command.force = True  # an earlier build's file is newer than the source
     command.build_temp = "build/native"
     before = Path.cwd()
     os.chdir(root)  # the source as a relative name: no folder of this machine gets into the file

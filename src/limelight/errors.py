@@ -31,6 +31,16 @@ class LimelightError(ValueError):
         return partial(type(self), code=self.code), self.args
 
 
+def needs_torch(what: str) -> LimelightError:
+    """The error about a missing PyTorch, whose usual build for Linux brings gigabytes of CUDA along.
+
+    >>> str(needs_torch("training"))[:52]
+    "training needs PyTorch: pip install '.[train]'; with"
+    """
+    fault = f"{what} needs PyTorch: pip install '.[train]'; without a GPU, before it: pip install torch"
+    return LimelightError(f"{fault} --index-url https://download.pytorch.org/whl/cpu", code="needs-extra")
+
+
 bad_value = partial(LimelightError, code="option-value")
 
 

@@ -136,7 +136,7 @@ def test_nothing_is_computed_for_those_who_left():
         computed.extend(items)
         return items
 
-    assert "limelight_waiting_requests 0" in asyncio.run(main()).text()
+    assert 'limelight_waiting_requests{model="model"} 0' in asyncio.run(main()).text()
     assert computed == [("4",)]
 
 
@@ -179,7 +179,7 @@ def test_a_client_that_leaves_is_taken_from_the_queue(model):
         return text
 
     text = asyncio.run(main())
-    assert "limelight_waiting_requests 0" in text
+    assert 'limelight_waiting_requests{model="stars"} 0' in text
     assert 'limelight_requests_total{route="/predict",status="499"} 1' in text
 
 
@@ -188,7 +188,7 @@ def test_a_request_that_waits_when_the_server_stops_is_told_so(model):
         app, client = create_app({"stars": model}), Client(leaves=False)
         with held(app.state.models.find(None)[1], SHORT) as first:
             task = asyncio.create_task(app(dict(client.scope), client.receive, client.send))
-            while "waiting_requests 1" not in app.state.metrics.text():
+            while 'waiting_requests{model="stars"} 1' not in app.state.metrics.text():
                 await asyncio.sleep(0)
             task.cancel()
             await task

@@ -332,19 +332,23 @@ def test_metrics_count_requests_texts_and_batches(model):
     assert 'limelight_requests_total{route="/predict",status="200"} 3' in lines
     assert 'limelight_requests_total{route="/predict",status="422"} 1' in lines
     assert 'limelight_request_seconds_bucket{route="/predict",le="+Inf"} 4' in lines
-    assert {"limelight_texts_total 6", "limelight_batches_total 3", "limelight_waiting_requests 0"} <= set(
-        lines
-    )
+    expected = {"texts_total": 6, "batches_total": 3, "waiting_requests": 0}
+    assert {f'limelight_{name}{{model="stars"}} {count}' for name, count in expected.items()} <= set(lines)
 
 
 def test_metrics_add_up_those_of_other_workers_even_killed_ones(tmp_path):
     gone = 2**22 + 1  # more than any process number
-    counts = {"texts_total": 5, "waiting_requests": 2, 'requests_total{route="/predict",status="200"}': 4}
+    counts = {
+        "texts_total": 5,
+        'waiting_requests{model="a"}': 2,
+        'requests_total{route="/predict",status="200"}': 4,
+    }
     (tmp_path / str(gone)).write_text(json.dumps(counts))
     metrics = Metrics(tmp_path)
     metrics.add("texts_total", 2)
+    metrics.add('waiting_requests{model="a"}', 0)
     metrics.save()
     assert json.loads((tmp_path / str(os.getpid())).read_text())["texts_total"] == 2
     lines = metrics.text().splitlines()
-    assert {"limelight_texts_total 7", "limelight_waiting_requests 0"} <= set(lines)
+    assert {"limelight_texts_total 7", 'limelight_waiting_requests{model="a"} 0'} <= set(lines)
     assert 'limelight_requests_total{route="/predict",status="200"} 4' in lines

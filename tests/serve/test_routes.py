@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ import limelight
 import trained
 from limelight.serve import create_app
 from limelight.serve.limits import CODES
+from limelight.serve.metrics import log
+from refusing import refuses
 
 TEXTS = trained.texts_of(5)
 
@@ -206,6 +209,81 @@ def test_the_root_does_what_the_model_is_for(client):
     for model, path in (("stars", "/predict"), ("reader", "/embed")):
         body = {"inputs": TEXTS[:2], "model": model}
         assert client.post("/", json=body).json() == client.post(path, json=body).json()
+
+
+def test_the_root_compares_as_hugging_face_s_client_asks(client, reader):
+    inputs = {"source_sentence": "Cold soup.", "sentences": ["Chilly broth!", "A late train."]}
+    expected = client.post("/similarity", json={"inputs": inputs, "model": "reader"}).json()
+    assert client.post("/", json={"inputs": inputs, "model": "reader", "parameters": {}}).json() == expected
+    assert client.post("/", json={"inputs": inputs, "model": "reader", "k": 3}).status_code == 422
+
+
+def test_rerank_puts_the_most_similar_first(client, reader):
+    texts = ["A late train.", "Chilly broth!", "A late train."]
+    body = {"query": "cold soup", "texts": texts, "model": "reader"}
+    found = client.post("/rerank", json={**body, "return_text": True, "raw_scores": False}).json()
+    assert [(each["index"], each["text"]) for each in found] == [(k, texts[k]) for k in (1, 0, 2)]
+    cosines = reader.encode(["cold soup"]) @ reader.encode(texts).T
+    assert [each["score"] for each in found] == pytest.approx(cosines[0][[1, 0, 2]], abs=1e-5)
+    assert client.post("/rerank", json=body).json()[0].keys() == {"index", "score"}
+    statuses = [client.post("/rerank", json=each).status_code for each in (
+        {**body, "texts": "one"}, {**body, "texts": []}, {**body, "raw_scores": True}, {**body, "query": 1},
+    )]  # fmt: skip
+    assert statuses == [422, 400, 422, 422]
+
+
+def test_tokenize_gives_the_words_and_where_they_are(client, reader):
+    text = "Was the soup çold?"
+    first, none = client.post("/tokenize", json={"inputs": [text, ""], "model": "reader"}).json()
+    assert [each["text"] for each in first] == ["Was", "the", "soup", "çold", "?"]
+    assert [text[each["start"] : each["stop"]] for each in first] == [each["text"] for each in first]
+    assert [each["id"] for each in first] == reader.tokenizer.locate(text)[0].tolist()
+    assert none == []
+    many = {"inputs": ["w " * 16_000] * 5, "model": "reader"}
+    assert client.post("/tokenize", json=many).status_code == 413
+
+
+def test_two_names_of_a_folder_are_one_model(folders):
+    app = create_app({"stars": folders["stars"], "text-embedding-3-small": str(folders["stars"])})
+    first, alias = (app.state.models.find(name)[1] for name in app.state.models.names)
+    assert first is alias
+    found = TestClient(app).post("/v1/embeddings", json={"input": "w1", "model": "text-embedding-3-small"})
+    assert found.json()["model"] == "text-embedding-3-small"
+
+
+def test_an_answer_has_the_request_s_id_or_a_new_one(client, capfd):
+    assert client.get("/health", headers={"X-Request-ID": "a-7"}).headers["x-request-id"] == "a-7"
+    ids = [
+        client.get("/none", headers={"X-Request-ID": each}).headers["x-request-id"] for each in ("a b", "")
+    ]
+    assert len(set(ids)) == 2
+    assert all(re.fullmatch("[0-9a-f]{16}", each) for each in ids)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].endswith(" id=a-7")
+    assert [line.split("id=")[1] for line in lines[1:]] == ids
+
+
+def test_a_log_of_json(folders, capfd, monkeypatch):
+    monkeypatch.setenv("LIMELIGHT_LOG", "json")
+    client = TestClient(create_app({"stars": folders["stars"]}))
+    client.post("/predict", json={"inputs": ["w1", "w2"]}, headers={"X-Request-ID": "a-7"})
+    log("error: a folder with a\x1b[31m name")
+    request, error = map(json.loads, capfd.readouterr().err.splitlines())
+    assert request["level"] == "info"
+    assert {"route": "/predict", "status": 200, "texts": 2, "id": "a-7"}.items() <= request.items()
+    assert (error["level"], error["message"]) == ("error", "a folder with a [31m name")
+    monkeypatch.setenv("LIMELIGHT_LOG", "xml")
+    with refuses("option-value"):
+        create_app({"stars": folders["stars"]})
+
+
+def test_ready_unless_too_many_wait(folders, monkeypatch):
+    client = TestClient(create_app({"stars": folders["stars"]}, token="secret"))
+    assert client.get("/ready").json() == {"ready": True}
+    monkeypatch.setattr("limelight.serve.batching.Batcher.is_full", True)
+    answer = client.get("/ready")
+    assert (answer.status_code, answer.json()["error"]) == (503, "too many requests wait for stars")
+    assert client.get("/health").status_code == 200
 
 
 @pytest.mark.parametrize("ids", [[464, 17141], [[464, 17141], [373]]])

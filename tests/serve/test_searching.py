@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 import limelight
 from limelight.serve import create_app
 from limelight.serve.limits import Limits
+from limelight.serve.metrics import Metrics
 from limelight.serve.posts import Posts
 from limelight.serve.searching import IndexRoutes
 
@@ -39,6 +41,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(reader, folder) -> TestClient:
     return TestClient(create_app({"reader": reader}, index=folder))
+
+
+def test_metrics_info_and_readiness_of_an_index(reader, folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "soups")
+    client = TestClient(create_app({"reader": reader}, index=copy, writable=True))
+    client.post("/search", json={"query": ["cold soup", "late"]})
+    client.post("/add", json={"texts": ["A warm meal."]})
+    expected = {"name": "soups", "texts": 4, "shards": 2}
+    assert client.get("/info").json()["index"] == expected
+    counts = {"searches_total": 2, "index_texts": 4, "index_shards": 2}
+    lines = client.get("/metrics").text.splitlines()
+    assert {f'limelight_{name}{{index="soups"}} {count}' for name, count in counts.items()} <= set(lines)
+    assert client.get("/ready").status_code == 200
+    copy.rename(tmp_path / "gone")
+    assert client.get("/ready").json() == {"ready": False, "error": "the index is not there"}
 
 
 def test_a_hit_says_what_made_it_one(client):
@@ -134,7 +151,7 @@ def test_a_search_has_its_turn_between_the_pieces_of_another(reader, folder, mon
     )  # fmt: skip
 
     async def both():
-        routes = IndexRoutes(folder, Posts(Limits()), writable=False)
+        routes = IndexRoutes(folder, Posts(Limits()), writable=False, metrics=Metrics())
         request = SimpleNamespace(state=SimpleNamespace())
         long = asyncio.create_task(routes.search(request, {"query": "cold soup"}))
         await asyncio.to_thread(began.wait, 60)

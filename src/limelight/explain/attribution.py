@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, check_choice
+from ..errors import check_choice, needs_torch
 from ..reading.reading import AnyReading, PairReading
 from ..runtime.model import Model
 from .variants import ReadTexts, as_model
@@ -64,7 +64,7 @@ def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     if by == "leave-one-out":
         return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
     if find_spec("torch") is None:
-        raise LimelightError("gradients need PyTorch: pip install '.[train]'", code="needs-extra")
+        raise needs_torch("weighting by gradients")
     from .gradients import attribute_ids, network_of
 
     targets, name = [each.target for each in read.readings], NAMES[by] if read.progress else ""

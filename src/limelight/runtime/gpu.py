@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, needs_torch
 from ..network.outputs import activate
 from ..network.parts import matrix_shape
 from ..text.parallel import in_order
@@ -41,7 +41,7 @@ try:
     from ..network.torch.lstm.table import GateTable
     from ..network.torch.network import Network, with_weights
 except ImportError:
-    raise LimelightError("device 'cuda' needs PyTorch: pip install '.[train]'", code="needs-extra") from None
+    raise needs_torch("device 'cuda'") from None
 
 TEXTS, SENTENCES = 8192, 65_536  # at a time, at most: to split into words, and of those given as word ids
 MEMORY = 2**30  # bytes of M at a time

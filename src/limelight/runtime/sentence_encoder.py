@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value, check_at_least, check_choice
+from ..errors import LimelightError, bad_value, check_at_least, check_choice, needs_torch
 from .batches import Sentences, check_texts, collect, count_texts
 from .devices import DeviceOptions
 from .embedder import Embedder
@@ -266,7 +266,7 @@ def _import_torch() -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError:
-        raise LimelightError("tensors need PyTorch: pip install '.[train]'", code="needs-extra") from None
+        raise needs_torch("a tensor") from None
 
 
 def _to_tensor(array: np.ndarray, device: str) -> Any:

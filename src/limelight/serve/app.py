@@ -21,13 +21,14 @@ from .explored import ExploredData
 from .explorer import Explorer
 from .guard import Guard, check_token, describe_error, refuse, refuse_path
 from .limits import Limits, RequestError
-from .metrics import Metrics, SeldomLog, log
+from .metrics import Metrics, SeldomLog, check_log_format, log
 from .models import ServedModels, Source
 from .neighbours import Neighbours
 from .openapi import document, page
 from .posts import Posts
 from .routes import Routes
 from .searching import IndexRoutes
+from .systemd import tell_systemd
 
 
 def create_app(
@@ -49,11 +50,13 @@ def create_app(
     ['reader']
     """
     check_token(token)
+    check_log_format()
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
     every = [*routes, *Routes(served, posts, metrics, batch_words, precision).all()]
-    every += IndexRoutes(index, posts, writable).all() if index is not None else []
+    found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
+    every += found.all() if found else []
     every += _pages(served, Explorer(served, posts, data, near) if with_page else None, index is not None)
     known = {route.path for route in every if isinstance(route, Route)}
     guard = Middleware(
@@ -66,6 +69,8 @@ def create_app(
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
+    app.state.has_index = lambda: not found or found.served.is_there
     app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
     return app
 
@@ -99,6 +104,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
+    tell_systemd("READY=1")
     yield
     for task in tasks:
         task.cancel()

@@ -18,7 +18,7 @@ from typing import Any
 
 from .computing import Item, estimate_words
 from .limits import RequestError
-from .metrics import Metrics
+from .metrics import WAITING, Metrics, labelled
 
 Compute = Callable[[Any, list[Item]], Any]  # (model, items) -> a sequence with a result for each
 SHORT_WORDS = 1024  # of a request: it does not wait for longer ones
@@ -128,33 +128,44 @@ class Batcher:
     """
 
     def __init__(
-        self, model: Any, metrics: Metrics, batch_words: int = BATCH_WORDS, most: int = 512, sha256: str = ""
-    ) -> None:
-        self.model, self.sha256 = model, sha256
+        self, model: Any, metrics: Metrics, batch_words: int = BATCH_WORDS, most: int = 512, sha256: str = "",
+        name: str = "model",
+    ) -> None:  # fmt: skip
+        self.model, self.sha256, self.name = model, sha256, name
         self._metrics, self._most = metrics, most
+        for each in (WAITING, "batches_total", "texts_total"):
+            self._count(each, 0)
         self._short, self._long = Lane(batch_words), Lane(batch_words)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many requests wait that another one would be refused."""
+        return len(self._short) + len(self._long) >= self._most
+
+    def _count(self, name: str, amount: int) -> None:
+        self._metrics.add(labelled(name, model=self.name), amount)
 
     async def run(self, compute: Compute, items: list[Item]) -> Sequence[Any]:
         """The results of the items, computed together with those of other requests.
 
         If it is cancelled, they are not computed any more, unless that has begun.
         """
-        if len(self._short) + len(self._long) >= self._most:
+        if self.is_full:
             raise RequestError(429, "too many requests are waiting; try again later")
         future = asyncio.get_running_loop().create_future()
         job = Job(compute, items, estimate_words(items) + len(items), future)
         lane = self._short if job.words <= SHORT_WORDS else self._long
         lane.put(job, self._work)
-        self._metrics.add("waiting_requests", 1)
+        self._count(WAITING, 1)
         try:
             return await job.future
         finally:
             if job.future.cancelled() and lane.drop(job):
-                self._metrics.add("waiting_requests", -1)
+                self._count(WAITING, -1)
 
     def _work(self, jobs: list[Job]) -> None:
         """Compute a batch and hand out its results."""
-        self._metrics.add("waiting_requests", -len(jobs))
+        self._count(WAITING, -len(jobs))
         results = self._compute(jobs)
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for the answer
             jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
@@ -167,8 +178,8 @@ class Batcher:
         except BaseException as raised:  # also a panic of a library in Rust: the thread must live on
             error = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
             return [error] if len(jobs) == 1 else [self._compute([job])[0] for job in jobs]
-        self._metrics.add("batches_total", 1)
-        self._metrics.add("texts_total", len(items))
+        self._count("batches_total", 1)
+        self._count("texts_total", len(items))
         found, start = [], 0
         for job in jobs:
             found.append(results[start : start + len(job.items)])

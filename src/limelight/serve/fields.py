@@ -16,12 +16,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "/embed_all": (*_TEXTS, "prompt_name"),
     "/explain": (*_TEXTS, "against", "label", "joint", "without_rows"),
     "/similarity": ("inputs", "model", "parameters"),
+    "/rerank": (
+        "query", "texts", "model", "truncate", "truncation_direction", "raw_scores", "return_text",
+    ),
+    "/tokenize": ("inputs", "model", "add_special_tokens", "prompt_name"),
     "/v1/embeddings": ("input", "model", "encoding_format", "dimensions", "user", "truncate"),
     "/search": ("query", "k", "by", "where", "words", "per_row", "approximate"),
     "/add": ("texts",),
     "/update": ("texts",),
     "/delete": ("keys",),
-}
+}  # fmt: skip
 SIMILARITY = {
     "inputs": ("source_sentence", "sentences"),
     "parameters": ("words", "truncate", "truncation_direction", "prompt_name"),

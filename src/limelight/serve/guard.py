@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 import re
+import secrets
 import time
 from collections.abc import Collection, MutableMapping, Sequence
 from contextlib import suppress
@@ -24,11 +25,18 @@ from .limits import RequestError
 from .metrics import Metrics, log
 from .openapi import POLICY
 
-OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
+OPEN_PATHS = {
+    "/",
+    "/docs",
+    "/openapi.json",
+    "/health",
+    "/ready",
+}  # without the token: they tell no more than names
 UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
 STOPPING = RequestError(503, "the server is shutting down")
 MISDIRECTED = RequestError(421, "this server does not answer to this Host; allow it with --allow-host NAME")
+REQUEST_ID, USUAL_ID = b"x-request-id", re.compile(rb"[\w.:/+=-]{1,128}")  # else an id of ours
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
@@ -55,13 +63,14 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status = time.perf_counter(), 0
+        begin, status, number = time.perf_counter(), 0, _request_id(scope)
 
         async def send_guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status, given = message["status"], {name.lower() for name, _ in message["headers"]}
                 message["headers"] += [pair for pair in HEADERS.items() if pair[0] not in given]
+                message["headers"].append((REQUEST_ID, number.encode()))
             await send(message)
 
         try:
@@ -74,10 +83,11 @@ class Guard:
             if not status:
                 await error_answer(scope, STOPPING)(scope, receive, send_guarded)
         except Exception as error:
-            log(f"error: {describe_error(error)}")
+            what = describe_error(error)
+            log(f"error: {what}", message=what, id=number)
             if not status:
                 await error_answer(scope, INTERNAL)(scope, receive, send_guarded)
-        self._record(scope, status, time.perf_counter() - begin)
+        self._record(scope, status, time.perf_counter() - begin, number)
 
     def _fault(self, scope: Scope) -> RequestError | None:
         """Why a request may not be answered, if so."""
@@ -88,12 +98,15 @@ class Guard:
         given = next(iter(_header(scope, b"authorization")), b"")
         return None if hmac.compare_digest(given, self.token) else UNAUTHORIZED
 
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float, number: str) -> None:
         path = scope["path"] if scope["path"] in self.paths else "other"  # a path may hold a text, too
         texts, client = scope.get("state", {}).get("texts", 0), (scope.get("client") or ("-",))[0]
         self.metrics.count_request(path, status, seconds)
         if self.log_requests:
-            log(f"{client} {_method(scope)} {path} {status} texts={texts} {seconds * 1000:.1f} ms")
+            method, ms = _method(scope), round(seconds * 1000, 1)
+            about = {"client": client, "method": method, "route": path, "status": status, "texts": texts}
+            line = f"{client} {method} {path} {status} texts={texts} {ms:.1f} ms id={number}"
+            log(line, **about, ms=ms, id=number)
 
 
 def is_ours(given: Sequence[bytes], names: Collection[str]) -> bool:
@@ -152,6 +165,12 @@ async def refuse_path(request: Request, error: Exception) -> Response:
 
 def _header(scope: Scope, name: bytes) -> list[bytes]:
     return [value for each, value in scope["headers"] if each == name]
+
+
+def _request_id(scope: Scope) -> str:
+    """The id that a proxy or a client gave the request, or a new one."""
+    given = next(iter(_header(scope, REQUEST_ID)), b"")
+    return given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def _method(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""Counters as Prometheus reads them, and the log.
+"""Counters as Prometheus reads them, and the log: lines of text, or with LIMELIGHT_LOG=json, of JSON.
 
 Each worker saves its own counters, and the one that is asked adds them up.
 """
@@ -11,19 +11,27 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 WAITING = "waiting_requests"
+LOG, LOG_FORMATS = "LIMELIGHT_LOG", ("text", "json")  # an environment variable: workers inherit it
 FAMILIES = {  # name -> type and meaning
     "requests_total": "counter: requests by route and status",
     "request_seconds": "histogram: time from a request's headers to the end of its answer",
-    "batches_total": "counter: batches computed",
-    "texts_total": "counter: texts, or pairs of texts, computed",
+    "batches_total": "counter: batches computed, by model",
+    "texts_total": "counter: texts, or pairs of texts, computed, by model",
+    "searches_total": "counter: queries answered, by index",
+    "index_texts": "gauge: texts of an index",
+    "index_shards": "gauge: shards of an index",
     "reloads_total": "counter: replaced folders that were loaded",
     "reload_errors_total": "counter: replaced folders that did not load",
-    WAITING: "gauge: requests that wait for a model",
+    WAITING: "gauge: requests that wait for a model, by model",
 }
 
 
@@ -38,12 +46,17 @@ class Metrics:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder, self._lock = Path(folder) if folder else None, threading.Lock()
-        self._counts = {name: 0.0 for name in FAMILIES if not name.startswith("request")}
+        self._counts = {"reloads_total": 0.0, "reload_errors_total": 0.0}
+        self._gauges: dict[str, Callable[[], float]] = {}
 
     def add(self, name: str, amount: float = 1) -> None:
         """Add to a number; `name` has its labels, if any."""
         with self._lock:
             self._counts[name] = self._counts.get(name, 0) + amount
+
+    def show(self, name: str, value: Callable[[], float]) -> None:
+        """Show a number as it is when it is asked for, the same in every worker."""
+        self._gauges[name] = value
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -67,8 +80,9 @@ class Metrics:
         for file in self._folder.iterdir() if self._folder else ():
             if file.name.isdecimal() and int(file.name) != os.getpid():
                 for name, value in json.loads(file.read_text()).items():
-                    if name != WAITING or _is_running(int(file.name)):
+                    if not name.startswith(WAITING) or _is_running(int(file.name)):
                         counts[name] = counts.get(name, 0) + value
+        counts |= {name: value() for name, value in self._gauges.items()}
         lines = []
         for family, about in FAMILIES.items():
             kind, meaning = about.split(": ")
@@ -83,17 +97,40 @@ class Metrics:
             return dict(self._counts)
 
 
-def log(line: str) -> None:
+def labelled(name: str, **labels: str) -> str:
+    """The name of a number with labels.
+
+    >>> labelled("texts_total", model="soup")
+    'texts_total{model="soup"}'
+    """
+    return f"{name}{{{','.join(f'{key}={json.dumps(value)}' for key, value in labels.items())}}}"
+
+
+def check_log_format() -> None:
+    """Raise if the environment asks for a log that there is not."""
+    if (given := os.environ.get(LOG, "text")) not in LOG_FORMATS:
+        raise LimelightError(f"{LOG} is {given!r}; use one of: {', '.join(LOG_FORMATS)}", code="option-value")
+
+
+def log(line: str, **fields: Any) -> None:
     """Write a line with the time on standard error: one for each request and each event, never with a text
     or anything else from a body. A closed or full stream is no reason to stop serving.
+
+    `fields` are what a line of JSON has beside it, or in its place.
 
     >>> log("small: loaded the new model")
     """
     if not line.isprintable():  # such as an error that quotes a name from someone's folder
         line = "".join(each if each.isprintable() else " " for each in line)
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    if os.environ.get(LOG) == "json":
+        level = next((each for each in ("error", "warning") if line.startswith(f"{each}: ")), "info")
+        about = fields or {"message": line.removeprefix(f"{level}: ")}
+        line = json.dumps({"time": moment, "level": level, **about})
+    else:
+        line = f"{moment} {line}"
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{moment} {line}\n")
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 

@@ -35,7 +35,7 @@ class ServedModel:
         self, name: str, source: Source, metrics: Metrics, limits: Limits, batch_words: int, **loading: Any
     ) -> None:
         self.name, self._metrics, self._loading = name, metrics, loading
-        self._batching: dict[str, Any] = {"batch_words": batch_words, "most": limits.waiting}
+        self._batching: dict[str, Any] = {"batch_words": batch_words, "most": limits.waiting, "name": name}
         if isinstance(source, Model | Reader):
             self._folder, self.current = None, Batcher(source, metrics, **self._batching)
             return
@@ -79,10 +79,14 @@ class ServedModels:
     ) -> None:  # fmt: skip
         if not sources:
             raise LimelightError("there is no model to serve; give at least one", code="no-rows")
-        self._models = {
-            name: ServedModel(name, source, metrics, limits, batch_words, **loading)
-            for name, source in sources.items()
-        }
+        self._models: dict[str, ServedModel] = {}
+        opened: dict[Any, ServedModel] = {}  # two names of one folder are one model
+        for name, source in sources.items():
+            key = source if isinstance(source, Model | Reader) else folder_of(source).resolve()
+            if key not in opened:
+                opened[key] = ServedModel(name, source, metrics, limits, batch_words, **loading)
+            self._models[name] = opened[key]
+        self.distinct = list(opened.values())
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +104,7 @@ class ServedModels:
         """Look at the folders for as long as the server runs."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            for served in self._models.values():
+            for served in self.distinct:
                 await asyncio.to_thread(served.refresh)
 
 

@@ -51,7 +51,19 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         },
         [0.7, 0.1],
     ),
-    "/": ("What the model is for: /embed of a reader, /predict of a classifier.", {"inputs": TEXT}, [[0.05]]),
+    "/": (
+        "What the model is for: /embed of a reader, /predict of a classifier; or /similarity.",
+        {"inputs": TEXT}, [[0.05]],
+    ),
+    "/rerank": (
+        "The texts by how similar they are to the query, the most similar first; the score is the cosine.",
+        {"query": TEXT, "texts": ["The train is late.", "Chilly broth!"], "return_text": False},
+        [{"index": 1, "score": 0.7}, {"index": 0, "score": 0.1}],
+    ),
+    "/tokenize": (
+        "The words of each text, with their ids and their places, counted in characters.",
+        {"inputs": [TEXT]}, [[{"id": 5, "text": "The", "special": False, "start": 0, "stop": 3}]],
+    ),
     "/v1/embeddings": (
         "As /embed, as OpenAI's clients send it.",
         {"input": TEXT, "model": "reader", "encoding_format": "float", "dimensions": 384},
@@ -63,6 +75,10 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
     "/v1/models/{name}": ("One of them.", None, {"id": "reader", "object": "model"}),
     "/info": ("The model, its labels and the limits; ?model=NAME for another one.", None, {"model_id": "x"}),
     "/health": ("Status 200 while the server runs.", None, None),
+    "/ready": (
+        "Status 200 if a request would be answered now; 503 while too many wait, or the index is not there.",
+        None, {"ready": True},
+    ),
     "/metrics": ("Counters for Prometheus.", None, None),
 }  # fmt: skip
 # The same, of a server with an index.

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..runtime.model_aspects import require_aspects
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..text.tasks import find_task
+from ..text.tokenizer import Tokenizer
 from .batching import Batcher, Compute
 from .bodies import Body, check_words, count_words, dimensions, flag, items_of, numbers, share, texts_of
 from .computing import Item, comparisons, cut_pieces, matrices, predictions, readings, vectors
@@ -32,6 +33,7 @@ from .metrics import Metrics
 from .models import ServedModels
 from .posts import Answer, Posts
 
+TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes
 MAX_RANKED = 256  # probabilities that are ranked in no time
 LARGE = 2**14  # characters: work on more than this is done in a thread
 
@@ -56,10 +58,11 @@ class Routes:
         answers: dict[str, Answer] = {
             "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
             "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
+            "/rerank": self.rerank, "/tokenize": self.tokenize,
             "/": self.predict_or_embed,
         }  # fmt: skip
         gets = {
-            "/info": self.info, "/health": self.health, "/metrics": self.show_metrics,
+            "/info": self.info, "/health": self.health, "/ready": self.ready, "/metrics": self.show_metrics,
             "/v1/models": self.list_models, "/v1/models/{name}": self.show_model,
         }  # fmt: skip
         return [
@@ -70,11 +73,13 @@ class Routes:
     # ------------------------------------------------------------ POST
 
     async def predict_or_embed(self, request: Request, body: Body) -> Any:
-        """What the model is for: a classifier predicts, a reader embeds."""
+        """What the model is for: a classifier predicts, a reader embeds; or /similarity, by its fields."""
         _, batcher = self.models.find(body.get("model"))
-        is_reader = isinstance(batcher.model, Reader)
-        check_fields(body, "/embed" if is_reader else "/predict")
-        return await (self.embed if is_reader else self.predict)(request, body)
+        path = "/embed" if isinstance(batcher.model, Reader) else "/predict"
+        path = "/similarity" if isinstance(body.get("inputs"), dict) else path
+        check_fields(body, path)
+        answers = {"/embed": self.embed, "/predict": self.predict, "/similarity": self.similarity}
+        return await answers[path](request, body)
 
     async def predict(self, request: Request, body: Body) -> Any:
         """The classes of each text, the answer first; where the model is unsure, no label."""
@@ -82,8 +87,7 @@ class Routes:
         model: Model = batcher.model
         if not isinstance(model, Model):
             raise RequestError(424, f"{name} is a reader, without labels; use /embed or /similarity")
-        if flag(body, "raw_scores"):
-            raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
+        _refuse_raw_scores(body)
         items, one = items_of(body.get("inputs"), self._limits(predictions, batcher), model.pair)
         least = _threshold(model, body)
         if flag(body, "aspects"):
@@ -160,7 +164,34 @@ class Routes:
             pairs = [(source, *other) for other in others]
             found = await self._run(request, batcher, comparisons, pairs, parameters)
             return lambda: [comparison.to_dict() for comparison in found]
-        v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], parameters))
+        return await self._cosines(request, batcher, source, others, parameters)
+
+    async def rerank(self, request: Request, body: Body) -> Any:
+        """Texts by how similar they are to a query, the most similar first; the score is the cosine."""
+        _, batcher = self.models.find(body.get("model"))
+        _refuse_raw_scores(body)
+        query, texts = body.get("query"), body.get("texts")
+        if not isinstance(query, str) or not isinstance(texts, list):
+            raise RequestError(422, "query must be a text and texts a list of texts")
+        others, _ = texts_of(texts, self._limits(vectors, batcher), "texts")
+        scores = await self._cosines(request, batcher, query, others, body)
+        order, shown = np.argsort(-np.array(scores), kind="stable").tolist(), flag(body, "return_text")
+        return [{"index": k, "score": scores[k], **({"text": texts[k]} if shown else {})} for k in order]
+
+    async def tokenize(self, request: Request, body: Body) -> Any:
+        """The words of each text, with their ids and where they are, in characters."""
+        _, batcher = self.models.find(body.get("model"))
+        tokenizer, limits = batcher.model.tokenizer, self.limits
+        limits = replace(limits, words=min(limits.words, TOKENIZED_WORDS))
+        items, _ = texts_of(body.get("inputs"), limits)
+        items = await self._call(check_words, items, tokenizer, limits, False)
+        request.state.texts = len(items)
+        return await self._call(_tokens, items, tokenizer)
+
+    async def _cosines(
+        self, request: Request, batcher: Batcher, source: str, others: list[Item], body: Body
+    ) -> list[float]:
+        v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], body))
         return [float(v @ each) for each in w]
 
     async def openai(self, request: Request, body: Body) -> Any:
@@ -191,7 +222,7 @@ class Routes:
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
-            "max_body_bytes": self.limits.body, "version": __version__,
+            "max_body_bytes": self.limits.body, "version": __version__, **request.app.state.about_index(),
         })  # fmt: skip
         return Response(content, media_type="application/json")
 
@@ -208,6 +239,15 @@ class Routes:
     async def health(self, request: Request) -> Response:
         """Nothing, with status 200: the models are loaded before the server listens."""
         return Response()
+
+    async def ready(self, request: Request) -> Response:
+        """Whether a request would be answered now: 503 while a model's queue is full or the index is gone."""
+        full = [served.name for served in self.models.distinct if served.current.is_full]
+        fault = f"too many requests wait for {', '.join(full)}" if full else ""
+        if not fault and not request.app.state.has_index():
+            fault = "the index is not there"
+        content = json.dumps({"ready": not fault, **({"error": fault} if fault else {})})
+        return Response(content, 503 if fault else 200, media_type="application/json")
 
     async def show_metrics(self, request: Request) -> Response:
         """The counters."""
@@ -262,6 +302,22 @@ def _check_left_alone(body: Body) -> None:
         raise RequestError(422, "prompt_name must be query or document, or left out")
     if str(body.get("truncation_direction") or "right").lower() != "right":
         raise RequestError(422, "truncation_direction must be Right: a text is cut at its end")
+
+
+def _refuse_raw_scores(body: Body) -> None:
+    if flag(body, "raw_scores"):
+        raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities, or cosines")
+
+
+def _tokens(items: list[Item], tokenizer: Tokenizer) -> list[list[dict[str, Any]]]:
+    return [
+        [
+            {"id": int(number), "text": text[start:end], "special": False, "start": start, "stop": end}
+            for number, (start, end) in zip(*map(np.ndarray.tolist, tokenizer.locate(text)), strict=True)
+            if end > start
+        ]
+        for (text,) in items
+    ]
 
 
 def _as_openai(name: str) -> dict[str, Any]:

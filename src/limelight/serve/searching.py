@@ -6,6 +6,7 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from ..search.index_folder import FILE
 from .bodies import Body, check_words, flag, texts_of
 from .computing import Item
 from .limits import RequestError, check_count, without_flags
+from .metrics import Metrics, labelled
 from .posts import Posts, Workers
 
 MAX_HITS = 1000  # of all queries of a request
@@ -50,6 +52,18 @@ class ServedIndex:
                 self._index, self._seen = fresh, seen
             return self._index
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder is."""
+        return _look(self._index.folder) is not None
+
+    def about(self) -> dict[str, Any]:
+        """Its name and size; of one that is gone or being replaced, those it had."""
+        with suppress(LimelightError, OSError):
+            self.current()
+        index = self._index
+        return {"name": index.folder.name, "texts": len(index), "shards": len(index._shards)}
+
     def change(self, what: str, given: list[Any]) -> dict[str, int]:
         """Add, update or delete, and say how many that were and how many texts there are now."""
         fresh = copy.copy(self.current())
@@ -60,11 +74,19 @@ class ServedIndex:
 class IndexRoutes:
     """The routes of an index."""
 
-    def __init__(self, folder: str | Path, posts: Posts, writable: bool) -> None:
-        self._served, self._posts, self._writable = ServedIndex(folder), posts, writable
+    def __init__(self, folder: str | Path, posts: Posts, writable: bool, metrics: Metrics) -> None:
+        self.served, self._posts, self._writable = ServedIndex(folder), posts, writable
+        self._metrics, self._searches = metrics, labelled("searches_total", index=Path(folder).name)
+        metrics.add(self._searches, 0)
+        for what in ("texts", "shards"):
+            name = labelled(f"index_{what}", index=Path(folder).name)
+            metrics.show(name, partial(self._size, what))
         # One search at a time: it uses all cores by itself. Changes do not hold it up.
         self._searching = Workers(1, posts.limits.waiting)
         self._changing = Workers(1, posts.limits.waiting)
+
+    def _size(self, what: str) -> float:
+        return float(self.served.about()[what])
 
     def all(self) -> list[Route]:
         """Every route."""
@@ -81,7 +103,7 @@ class IndexRoutes:
         explains = flag(body, "words", True) and options["by"] != "words"
 
         def find() -> tuple[list[int], Iterator[list[Hit]], list[dict[str, Any]]]:
-            index = self._served.current()
+            index = self.served.current()
             check_words(items, index.model.tokenizer, limits, truncate=False)
             found = index.search(queries, words=False, **options)
             pieces = explain_hits(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
@@ -91,6 +113,7 @@ class IndexRoutes:
         counts, pieces, hits = await _as_request_fault(self._searching.run, find)
         while len(hits) < sum(counts):  # others have their turn between two pieces
             hits += await _as_request_fault(self._searching.run, lambda: _to_dicts(next(pieces)))
+        self._metrics.add(self._searches, len(queries))
         left = iter(hits)
         found = [list(islice(left, count)) for count in counts]
         return found[0] if one else found
@@ -102,7 +125,7 @@ class IndexRoutes:
         if not isinstance(keys, list) or not all(isinstance(key, str | int | float) for key in keys):
             raise RequestError(422, "keys must be a list of texts or numbers")
         check_count(len(keys), self._posts.limits)
-        return await _as_request_fault(self._changing.run, partial(self._served.change, "delete", keys))
+        return await _as_request_fault(self._changing.run, partial(self.served.change, "delete", keys))
 
     async def _add(self, what: str, request: Request, body: Body) -> Any:
         """Add texts, each alone or with columns, or update rows."""
@@ -115,8 +138,8 @@ class IndexRoutes:
         texts: list[Item] = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
 
         def add() -> dict[str, int]:
-            check_words(texts, self._served.current().model.tokenizer, limits, truncate=False)
-            return self._served.change(what, rows)
+            check_words(texts, self.served.current().model.tokenizer, limits, truncate=False)
+            return self.served.change(what, rows)
 
         return await _as_request_fault(self._changing.run, add)
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy
-from ..errors import LimelightError
+from ..errors import needs_torch
 
 if TYPE_CHECKING:
     from .callbacks import Callback, TensorBoard
@@ -28,4 +28,4 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise LimelightError("training needs PyTorch: pip install '.[train]'", code="needs-extra") from None
+        raise needs_torch("training") from None

@@ -1,10 +1,8 @@
 """The paper's model, one file per section, its symbols kept."""
 
-from ...errors import LimelightError
+from ...errors import needs_torch
 
 try:
     import torch  # noqa: F401
 except ModuleNotFoundError:
-    raise LimelightError(
-        "limelight.network needs PyTorch: pip install '.[train]'", code="needs-extra"
-    ) from None
+    raise needs_torch("limelight.network") from None
