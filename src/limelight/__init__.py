@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .search.hit import Hit
+    from .search.hit_words import explain_hits
     from .search.index import Index
     from .serve.label_texts import label
     from .serve.one_file import explore_page
@@ -40,7 +41,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
+    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
     "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -63,6 +64,7 @@ __getattr__, __dir__ = lazy(
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "search.hit": "Hit",
+        "search.hit_words": "explain_hits",
         "search.index": "Index",
         "serve.label_texts": "label",
         "serve.one_file": "explore_page",

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+import limelight
 from drawing import examples
 from limelight import Index
 from limelight.reading.comparison import largest_places
 from limelight.runtime.embedder import Embedder
 from limelight.search import hit_words
-from limelight.search.hit_words import explain_hits
+from limelight.search.hit_words import find_words
+from refusing import refuses
 from shared_reader import share_reader
 
 TEXTS = ["Cold soup. " * 8, "A friendly host.", "The train was late again.", "Warm beer, cold tea and soup."]
@@ -119,14 +121,28 @@ def test_of_a_budget_the_first_hits_have_their_pairs(index, reads):
     found = index.search(queries, k=3, words=False)
     count = {text: int(index.model.tokenizer.encode([text])[1][0]) for text in TEXTS}
     most = sum(count[hit.text] for hit in found[0]) + count[found[1][0].text]
-    hits = list(chain(*explain_hits(index.model, queries, found, most)))
+    hits = list(chain(*find_words(index.model, queries, found, most)))
     assert [bool(hit.words.pairs) for hit in hits] == [True] * 4 + [False] * 2
     assert [hit.text for hit in hits] == [hit.text for each in found for hit in each]
     assert sum(count.get(text, 0) for texts in reads for text in texts) == most
     for hit in hits:
         assert_exact(hit)
-    fewer = list(chain(*explain_hits(index.model, queries, found, most - 1)))  # one does not fit
+    fewer = list(chain(*find_words(index.model, queries, found, most - 1)))  # one does not fit
     assert [bool(hit.words.pairs) for hit in fewer] == [True] * 3 + [False] * 3
     reads.clear()
-    assert not any(hit.words.pairs for hit in chain(*explain_hits(index.model, queries, found, 0)))
+    assert not any(hit.words.pairs for hit in chain(*find_words(index.model, queries, found, 0)))
     assert reads == []
+
+
+def test_texts_that_a_database_found_are_explained_as_the_index_does(tmp_path):
+    texts = ["The soup was cold.", "A late train.", "Chilly broth!"]
+    index = limelight.Index.create(tmp_path / "index", texts, precision="float32")
+    found = {hit.text: hit for hit in index.search("cold soup", k=3, by="meaning")}
+    explained = limelight.explain_hits("cold soup", texts)
+    assert [(hit.text, hit.row) for hit in explained] == [(text, k) for k, text in enumerate(texts, 1)]
+    for hit in explained:
+        assert hit.score == pytest.approx(found[hit.text].cosine, abs=0.01)  # the index has 8 bits a number
+        assert hit.top_pairs(1)[0][:2] == found[hit.text].top_pairs(1)[0][:2]
+    assert limelight.explain_hits("cold soup", []) == []
+    with refuses("text-type"):
+        limelight.explain_hits("cold soup", "Chilly broth!")

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
 from ..reading.comparison import ComparedText, Comparison, largest_places
 from ..runtime.model import Model
-from ..runtime.reader import Reader
+from ..runtime.reader import Reader, load
 from ..runtime.word_parts import TextParts
+from ..text.coerce import as_texts
+from .build import encode
 from .hit import Hit, HitWords
 
 BEST_PAIRS = 32  # that a hit keeps
@@ -25,6 +29,26 @@ _CHARACTERS = 32  # of a word: a text with more than this for each is too long w
 
 
 def explain_hits(
+    query: str, texts: Sequence[str], model: str | Path | Model | Reader = "reader"
+) -> list[Hit]:
+    """Texts that a database found by this model's vectors, as hits that say which words made them so.
+
+    They come in the order given; `hit.row` counts them from 1. One that a reader knows no word of is a hit too.
+
+    >>> (hit,) = explain_hits("cold soup", ["Chilly broth!"])
+    >>> hit.top_pairs(1)[0][:2], bool(abs(hit.comparison.matrix.sum() - hit.score) < 1e-6)
+    (('cold', 'Chilly'), True)
+    """
+    opened = model if isinstance(model, Model | Reader) else load(model)
+    given = as_texts(texts)
+    vector, *others = np.concatenate(list(encode(opened, [*as_texts([query], "queries"), *given])))
+    scores = [float(vector @ each) for each in others]
+    rows = enumerate(zip(given, scores, strict=True), start=1)
+    hits = [Hit(score, text, "texts", 0, row, None, {}, cosine=score) for row, (text, score) in rows]
+    return list(chain.from_iterable(find_words(opened, [query], [hits])))
+
+
+def find_words(
     model: Model | Reader, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
 ) -> Iterator[list[Hit]]:
     """The hits of all queries, one after the other, some at a time, with the words that make them similar.

@@ -30,7 +30,7 @@ from .corpus import Corpus, Row
 from .exact import ExactSearch
 from .filters import Filters, make_conditions, shown
 from .hit import Hit
-from .hit_words import explain_hits
+from .hit_words import find_words
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import SCORERS, Ranked, Ranking
 from .shards import damaged
@@ -234,7 +234,7 @@ class Index:
         search = self._per_row if per_row else self._hits
         found = search(queries, Q, k, by=by, approximate=approximate, allowed=self._allowed(where))
         if words and by != "words":
-            explained = chain.from_iterable(explain_hits(self.model, queries, found))
+            explained = chain.from_iterable(find_words(self.model, queries, found))
             found = [list(islice(explained, len(hits))) for hits in found]
         return found[0] if isinstance(query, str) else found
 

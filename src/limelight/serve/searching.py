@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from ..errors import LimelightError
 from ..search.hit import Hit
-from ..search.hit_words import explain_hits
+from ..search.hit_words import find_words
 from ..search.index import Index
 from ..search.index_folder import FILE
 from .bodies import Body, check_words, flag, texts_of
@@ -106,7 +106,7 @@ class IndexRoutes:
             index = self.served.current()
             check_words(items, index.model.tokenizer, limits, truncate=False)
             found = index.search(queries, words=False, **options)
-            pieces = explain_hits(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
+            pieces = find_words(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
             counts = list(map(len, found))
             return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
 
