@@ -41,8 +41,8 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
-    "load", "predict_table", "preset", "pretrain", "push_to_hub",
+    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects",
+    "label", "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(

@@ -33,7 +33,7 @@ def explain_hits(
 ) -> list[Hit]:
     """Texts that a database found by this model's vectors, as hits that say which words made them so.
 
-    They come in the order given; `hit.row` counts them from 1. One that a reader knows no word of is a hit too.
+    They come in the order given; `hit.row` counts them from 1.
 
     >>> (hit,) = explain_hits("cold soup", ["Chilly broth!"])
     >>> hit.top_pairs(1)[0][:2], bool(abs(hit.comparison.matrix.sum() - hit.score) < 1e-6)
