@@ -16,7 +16,6 @@ from ._lazy import lazy
 
 if TYPE_CHECKING:
     from .aspects.find import find_aspects
-    from .aspects.grow import grow_aspects
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
@@ -40,7 +39,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "label",
+    "check", "embed_table", "explore_page", "find_aspects", "fit", "from_pretrained", "label",
     "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -57,7 +56,6 @@ __getattr__, __dir__ = lazy(
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
         "aspects.find": "find_aspects",
-        "aspects.grow": "grow_aspects",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",

@@ -94,4 +94,4 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
-    return {"aspects": aspect_facts(given.without_other_ratings())} if given else {}
+    return {"aspects": aspect_facts(given)} if given else {}

@@ -8,21 +8,51 @@ are the same: how far they are from what the network itself says is what its own
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 from ..network.outputs import EncodedText
-from ..network.parts import state_size
-from .fit_ratings import Sums, read_states
+from ..network.parts import rows_of, state_size
 
 REFITS = 8
 MIN_ROWS, MAX_ROWS = 50, 4000  # that they are fitted to: fewer say nothing, more are read for little
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, in texts of mean length
 HELD_OUT = 5  # every fifth row chooses the strength
 DIGITS = 4  # that are kept of a weight
+
+
+class Sums(NamedTuple):
+    """All that ridge regression needs to know of some texts."""
+
+    n: np.ndarray  # (): texts
+    x: np.ndarray  # (f,)
+    y: np.ndarray  # ()
+    xx: np.ndarray  # (f, f)
+    xy: np.ndarray  # (f,)
+    yy: np.ndarray  # ()
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray) -> Sums:
+        return cls(*map(np.asarray, (len(y), X.sum(axis=0), y.sum(), X.T @ X, X.T @ y, y @ y)))
+
+    def add(self, other: Sums) -> Sums:
+        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def fit(self, strength: float) -> tuple[np.ndarray, float]:
+        """The weights (f,) and the bias."""
+        mean, middle = self.x / self.n, self.y / self.n
+        centred = self.xx - self.n * np.outer(mean, mean)
+        ridge = strength * np.trace(centred) / self.n + 1e-9
+        W = np.linalg.solve(centred + ridge * np.eye(len(mean)), self.xy - self.x * middle)
+        return W, float(middle - mean @ W)
+
+    def squared_error(self, W: np.ndarray, b: float) -> float:
+        """The sum over the texts."""
+        products = self.yy - 2 * (W @ self.xy + b * self.y)
+        return float(products + W @ self.xx @ W + 2 * b * W @ self.x + self.n * b * b)
 
 
 def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -40,6 +70,12 @@ def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
         rows = rng.integers(0, len(y), len(y))
         found.append(Sums.of(X[rows].astype(float), y[rows]).fit(strength)[0])
     return np.stack(found)
+
+
+def read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
+    """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
+    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
+    return np.asarray(text.H * rows.mean(axis=0)[:, None])
 
 
 def refit_shares(W: np.ndarray, text: EncodedText, recipe: ModelRecipe) -> np.ndarray:

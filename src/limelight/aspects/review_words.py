@@ -17,7 +17,6 @@ from safetensors import safe_open
 
 from .. import bundled
 from ..network.quantise import values
-from ..text.open_words import OpenTokenizer
 from ..text.tokenizer import Tokenizer
 from ..text.word_kinds import is_function_word, is_kind
 from .sums import ends_clause, with_plural
@@ -155,7 +154,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 def reader_vectors() -> tuple[Tokenizer, np.ndarray]:
     """The bundled reader's words, and their vectors (words, d)."""
     folder = Path(str(files(bundled))) / "reader"
-    tokenizer = OpenTokenizer(Tokenizer((folder / "tokenizer.json").read_text("utf-8")))
+    tokenizer = Tokenizer((folder / "tokenizer.json").read_text("utf-8"))
     with safe_open(folder / "model.safetensors", "numpy") as stored:
         packed = {name: stored.get_tensor(name) for name in ("words.weight", "words.weight.scale")}
     return tokenizer, values(packed, "words.weight").astype(float)

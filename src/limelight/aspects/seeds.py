@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
-from .rating import Rating
 
 MAX_ASPECTS, MAX_SEEDS = 100, 1000  # of a model; of an aspect
 MAX_NAME, MAX_SEED = 40, 60  # characters
@@ -22,7 +21,7 @@ MAX_FILE = 2**22  # bytes
 _NAME = re.compile(
     r"[^\W_](?:[\w -]*\w)?"
 )  # it begins columns, and = + : , separate names on the command line
-_KEYS = {"seeds", "not", "enabled", "rating"}
+_KEYS = {"seeds", "not", "enabled"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class Aspect:
     seeds: tuple[str, ...]
     enabled: bool = True
     excluded: tuple[str, ...] = ()  # phrases whose words are no seeds: "pool area" says nothing of the area
-    rating: Rating | None = field(default=None, compare=False)  # what ratings of it have taught, if any
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -51,8 +49,6 @@ class Aspect:
     def to_json(self) -> Any:
         """As a file has it: the seeds alone, unless there is more."""
         more: dict[str, Any] = {"not": list(self.excluded)} if self.excluded else {}
-        if self.rating is not None:
-            more["rating"] = self.rating.to_json()
         if self.enabled and not more:
             return list(self.seeds)
         return {"seeds": list(self.seeds), **more, **({} if self.enabled else {"enabled": False})}
@@ -151,9 +147,7 @@ class Aspects(Sequence[Aspect]):
         """Make some seeds of an aspect another one, after it."""
         seeds = tuple(seeds)
         smaller = self.remove(name, seeds).find(name)
-        return Aspects(
-            self._put(self.find(name), smaller, replace(smaller, name=new, seeds=seeds, rating=None))
-        )
+        return Aspects(self._put(self.find(name), smaller, replace(smaller, name=new, seeds=seeds)))
 
     def enable(self, name: str, enabled: bool = True) -> Aspects:
         """Use an aspect, or keep it without using it."""
@@ -179,21 +173,6 @@ class Aspects(Sequence[Aspect]):
             raise LimelightError(message, code="aspect-unknown")
         left = tuple(seed for seed in aspect.seeds if seed not in gone)
         return self._replaced(name, replace(aspect, seeds=left))
-
-    def with_ratings(self, ratings: Mapping[str, Rating]) -> Aspects:
-        """The same with what ratings of some of them have taught."""
-        found = self
-        for name, rating in ratings.items():
-            found = found._replaced(name, replace(found.find(name), rating=rating))
-        return found
-
-    def without_other_ratings(self, own: Aspects | None = None) -> Aspects:
-        """Without ratings but those that `own` has, too: they belong to the network they were learnt with."""
-        known = {id(aspect.rating) for aspect in own or ()}
-        return Aspects(
-            aspect if aspect.rating is None or id(aspect.rating) in known else replace(aspect, rating=None)
-            for aspect in self
-        )
 
     def _replaced(self, name: str, new: Aspect) -> Aspects:
         return Aspects(self._put(self.find(name), new))
@@ -242,8 +221,7 @@ def _parse(name: Any, about: Any) -> Aspect:
     _check_name(name)
     if unknown := [key for key in about if key not in _KEYS]:
         raise _wrong(f"aspect {name!r} has {str(unknown[0])[:60]!r}; it may have: {', '.join(sorted(_KEYS))}")
-    rating = None if about.get("rating") is None else Rating.parse(name, about["rating"])
-    return Aspect(name, about.get("seeds", ()), about.get("enabled", True), about.get("not", ()), rating)
+    return Aspect(name, about.get("seeds", ()), about.get("enabled", True), about.get("not", ()))
 
 
 def _read(given: str | Path) -> Mapping[str, Any]:

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .rating import RatedWords
 from .seeds import Aspects, normalise
 
 _MARK = re.compile(r"[.,;:!?…()\[\]*•–—。，、；：！？（）-]+")  # "!!!" and "--" are one word of a text
@@ -42,7 +41,7 @@ class AspectShare:
     name: str
     mentioned: bool  # whether a clause has a seed of it
     effect: float  # what its words add to the answer, in the unit of the sum; 0 if it is not mentioned
-    estimated: float | None  # in stars, if the labels are numbers and it is mentioned; as rated, if it is
+    estimated: float | None  # in stars, if the labels are numbers and it is mentioned
     clause: str | None  # the one with the largest effect, up or down
     span: tuple[int, int] | None  # where that is in the text
     weights: np.ndarray  # (n,): the share of each word that belongs to it
@@ -99,13 +98,12 @@ class Clause(NamedTuple):
 
 def sum_by_aspect(
     aspects: Aspects, text: str, offsets: np.ndarray, weights: np.ndarray, bias: float, unit: str,
-    values: Sequence[float] | None = None, rated: Mapping[str, RatedWords] | None = None,
-    refits: np.ndarray | None = None,
+    values: Sequence[float] | None = None, refits: np.ndarray | None = None,
 ) -> AspectSum:  # fmt: skip
     """The sum for a text whose words at `offsets` (n, 2) have the shares `weights` (n,) in the answer.
 
-    `values` are those of the classes, where an estimate in stars makes sense; `rated` what ratings say;
-    `refits` (n, refits) the shares by refitted heads.
+    `values` are those of the classes, where an estimate in stars makes sense; `refits` (n, refits) the shares
+    by refitted heads.
 
     >>> offsets = np.array([[0, 4], [5, 9], [9, 10], [11, 15], [16, 21]])
     >>> aspects, weights = {"rooms": ["room"], "service": ["staff"]}, np.array([0.5, 0.1, 0, -0.75, 0])
@@ -124,10 +122,6 @@ def sum_by_aspect(
         strongest = max(said, key=lambda each: abs(each.effect), default=None)  # of equal ones the first
         span = strongest.span if strongest else None
         stars = None if span is None or not values else estimate(answer, effect, values)
-        if rated and aspect.name in rated:
-            rating, of_text, of_words = rated[aspect.name]
-            of_own = float(own.divide(of_words) @ parts)
-            stars = rating.stars(of_text + of_own, effect if unit == "mean" else None)
         quoted = None if span is None else text[slice(*span)]
         by_word = np.bincount(own.owners, share, len(weights))
         shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, said))

@@ -188,7 +188,7 @@ class Predictions:
             mentioned = [int(each.mentioned) for each in own]
             added.append((NewColumn(name("mentioned"), "label", "int"), mentioned))
             added.append((NewColumn(name("effect"), "number"), [each.effect for each in own]))
-            if numbers or aspect.rating is not None:
+            if numbers:
                 rounded = [None if each.estimated is None else round(each.estimated, 2) for each in own]
                 added.append((NewColumn(name("stars"), "label", "float"), rounded))
             added.append((NewColumn(name("clause"), "label", "text"), [each.clause for each in own]))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..aspects.facts import aspect_facts, check_takes_aspects, saved_aspects
-from ..aspects.fit_ratings import check_ratings
 from ..aspects.seeds import Aspects
 from ..config.recipe import Recipe
 from ..errors import LimelightError
@@ -30,11 +29,10 @@ def _check_kind(folder: str | Path) -> None:
 
 def write_aspects(
     folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False,
-    rated: bool = False,
 ) -> Aspects:  # fmt: skip
     """Change the aspects of a saved model; its other files stay as they are. Returns the new aspects.
 
-    With `anew`, what it has may be damaged. New ratings are dropped, unless they are `rated` with this model.
+    With `anew`, what it has may be damaged.
     """
     found = Aspects()
 
@@ -52,8 +50,6 @@ def write_aspects(
             before = None
         old = found
         found = change(old)
-        found = found if rated else found.without_other_ratings(old)
-        check_ratings(found, recipe.model)
         return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
 
     _check_kind(folder)
