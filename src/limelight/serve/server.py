@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from uvicorn.supervisors import Multiprocess
+
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.reader import load
@@ -20,7 +22,6 @@ from .http.guard import check_token
 from .http.limits import Limits
 from .http.metrics import log
 from .http.run import configure, is_loopback, listen, run_one
-from .http.supervisor import Supervisor
 
 
 def serve(
@@ -52,7 +53,7 @@ def serve(
         if token is None and not is_loopback(listening):
             log(f"warning: anyone who can reach {host} can use these models; set LIMELIGHT_TOKEN to a secret")
         if workers > 1:
-            Supervisor(config, [listening]).run()
+            Multiprocess(config, [listening]).run()
         else:
             run_one(config, listening)
 

@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 from contextlib import ExitStack
-from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...errors import LimelightError
-from .connections import Connections, TimeoutProtocol, allow_connections, backlog_for
 
+HEAD_SECONDS = 10.0  # for the headers of a request
 STOP_SECONDS = 30  # for requests in progress when the server is stopped
-HANG_SECONDS = 30  # without a sign of life from a worker that was ready, until another takes its place
+HANG_SECONDS = 30  # without a sign of life from a worker, until another takes its place
+
+
+class HeadTimeout(HttpToolsProtocol):
+    """Closes a connection whose client connects and sends no headers, or not all of them.
+
+    What else a slow client may do (not read its answer, open a thousand connections) is for a proxy in front.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """The client has something to send."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(HEAD_SECONDS, transport.close)
+
+    def on_message_begin(self) -> None:
+        """Headers begin."""
+        super().on_message_begin()
+        self._stop()
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def on_headers_complete(self) -> None:
+        """Headers end."""
+        self._stop()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def configure(app: Any, workers: int = 1, connections: int = 1024) -> uvicorn.Config:
     """How uvicorn runs the application, or with several workers the function that makes it."""
-    connections = allow_connections(connections)
-    protocol: Any = partial(TimeoutProtocol, open_connections=Connections(connections))
     return uvicorn.Config(
-        app, factory=workers > 1, workers=workers, http=protocol, ws="none", lifespan="on",
-        backlog=backlog_for(connections),
+        app, factory=workers > 1, workers=workers, http=HeadTimeout, ws="none", lifespan="on",
+        limit_concurrency=connections + 1,  # that is how many are too many
         log_config=None, log_level="error", access_log=False, server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS, timeout_worker_healthcheck=HANG_SECONDS,
     )  # fmt: skip
