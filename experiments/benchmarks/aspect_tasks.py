@@ -36,8 +36,8 @@ from minilm import MiniLM, weights_folder
 from sklearn.linear_model import LogisticRegression
 
 import limelight
-from limelight.reading.aspect_sum import AspectSum, clauses_of
-from limelight.reading.aspects import Aspects
+from limelight.aspects.seeds import Aspects
+from limelight.aspects.sums import AspectSum, clauses_of
 from limelight.text.tokenizer import Tokenizer
 
 CATEGORIES = ("food", "service", "price", "ambience")

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from limelight.reading.aspect_sum import estimate
+from limelight.aspects.sums import estimate
 from limelight.runtime.model import Model
 from limelight.text.questions import class_values
 

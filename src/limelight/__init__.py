@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from ._lazy import lazy
 
 if TYPE_CHECKING:
+    from .aspects.find import find_aspects
+    from .aspects.grow import grow_aspects
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
@@ -23,16 +25,14 @@ if TYPE_CHECKING:
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
-    from .runtime.find_aspects import find_aspects
-    from .runtime.grow_aspects import grow_aspects
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .search.hit import Hit
     from .search.index import Index
-    from .serve.label_texts import label
-    from .serve.one_file import explore_page
+    from .serve.explorer.one_file import explore_page
+    from .serve.labelling.texts import label
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
 
@@ -56,16 +56,16 @@ __getattr__, __dir__ = lazy(
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
-        "runtime.find_aspects": "find_aspects",
-        "runtime.grow_aspects": "grow_aspects",
+        "aspects.find": "find_aspects",
+        "aspects.grow": "grow_aspects",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "search.hit": "Hit",
         "search.index": "Index",
-        "serve.label_texts": "label",
-        "serve.one_file": "explore_page",
+        "serve.labelling.texts": "label",
+        "serve.explorer.one_file": "explore_page",
         "training.train_job": "fit",
     },
     modules=("integrations", "network", "sentence_transformers"),

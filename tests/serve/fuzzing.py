@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 import trained
-from limelight.serve import Limits, connections, create_app
+from limelight.serve import Limits, create_app
+from limelight.serve.http import connections
 from serve.live import in_thread, request, status_of, talk
 
 PATHS = [

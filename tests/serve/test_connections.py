@@ -15,7 +15,7 @@ from uvicorn.server import ServerState
 import limelight
 import trained
 from limelight.serve import create_app
-from limelight.serve.connections import (
+from limelight.serve.http.connections import (
     HEAD_SECONDS,
     MAX_PIPELINED,
     OWN_FILES,

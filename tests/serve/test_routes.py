@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import limelight
 import trained
 from limelight.serve import create_app
-from limelight.serve.limits import CODES
+from limelight.serve.http.limits import CODES
 
 TEXTS = trained.texts_of(5)
 

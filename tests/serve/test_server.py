@@ -42,7 +42,7 @@ def is_well(port: int) -> bool:
 
 
 def test_fuzzed_requests_get_an_answer_or_are_closed(folder, monkeypatch, capfd):
-    monkeypatch.setattr("limelight.serve.connections.HEAD_SECONDS", 0.05)
+    monkeypatch.setattr("limelight.serve.http.connections.HEAD_SECONDS", 0.05)
     with in_thread(create_app({"model": folder}, limits=Limits(seconds=0.05))) as port:
         statuses = attack(port, 200, seed=0)
     assert {200, 400, 404, 405, 413, 422} <= set(statuses)
@@ -69,7 +69,7 @@ def test_clients_that_leave_are_not_missed(server):
 
 @pytest.mark.parametrize("part", [b"", b"POST /predict HT", GOOD[:-5]])
 def test_clients_that_never_finish_are_closed(folder, monkeypatch, part):
-    monkeypatch.setattr("limelight.serve.connections.HEAD_SECONDS", 0.05)
+    monkeypatch.setattr("limelight.serve.http.connections.HEAD_SECONDS", 0.05)
     with in_thread(create_app({"model": folder}, limits=Limits(seconds=0.05))) as port:
         answer = talk(port, part)
         assert status_of(answer) == (408 if part == GOOD[:-5] else 0)

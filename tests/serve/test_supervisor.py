@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 
-from limelight.serve import supervisor
+from limelight.serve.http import supervisor
 
 
 class FakeWorker:

@@ -14,8 +14,8 @@ from ._parser import add_flag, conflict
 from ._shared import add_shared, on_terminal, parse_aspect_labels, print_result, sample, table_rows
 
 if TYPE_CHECKING:
-    from ..reading.aspects import Aspect, Aspects
-    from ..runtime.find_aspects import Found
+    from ..aspects.find import Found
+    from ..aspects.seeds import Aspect, Aspects
     from ..tables.table import Table
     from ..text.tokenizer import Tokenizer
 
@@ -79,8 +79,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Edit the aspects if that is asked for, and list them."""
-    from ..reading.aspects import Aspects
-    from ..runtime.model_aspects import read_aspects, write_aspects
+    from ..aspects.seeds import Aspects
+    from ..runtime.saved_aspects import read_aspects, write_aspects
 
     _check(args)
     texts = _read_texts(args)
@@ -185,7 +185,7 @@ class _Search(NamedTuple):
 
     @property
     def aspects(self) -> Aspects:
-        from ..reading.aspects import Aspects
+        from ..aspects.seeds import Aspects
 
         return Aspects(each.aspect for each in self.found)
 
@@ -220,9 +220,9 @@ def _read_texts(args: argparse.Namespace) -> _Texts | None:
     """The texts of --data, or a sample of them, if words are to be taken from them."""
     if not args.data or not (args.grow or any(name == "find" for name, _ in args.edits)):
         return None
-    from ..runtime.find_aspects import MAX_TEXTS
+    from ..aspects.facts import check_takes_aspects
+    from ..aspects.find import MAX_TEXTS
     from ..runtime.model import Model
-    from ..runtime.model_aspects import check_takes_aspects
     from ..tables.table import open_table
 
     model = Model.load(args.model)
@@ -241,7 +241,7 @@ def _find(args: argparse.Namespace, read: _Texts | None) -> _Search | None:
     counts = [int(given) for name, given in args.edits if name == "find"]
     if not counts or read is None:
         return None
-    from ..runtime.find_aspects import find_in_texts
+    from ..aspects.find import find_in_texts
 
     found = find_in_texts(read.texts, counts[0], read.tokenizer)
     return _Search(found, len(read.texts), read.rows, read.name)
@@ -249,14 +249,14 @@ def _find(args: argparse.Namespace, read: _Texts | None) -> _Search | None:
 
 def _grow(aspects: Aspects, read: _Texts | None) -> list[Aspect]:
     """The aspects that get more seeds, each with the new ones alone."""
-    from ..runtime.grow_aspects import grow_aspects, new_seeds
+    from ..aspects.grow import grow_aspects, new_seeds
 
     return new_seeds(aspects, grow_aspects(aspects, read.texts if read else None))
 
 
 def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects], table: Table | None) -> Aspects:
     """The aspects after the edits, whose estimates follow their ratings in a table."""
-    from ..runtime.aspect_ratings import collect_ratings
+    from ..aspects.fit_ratings import collect_ratings
     from ..runtime.model import Model
 
     columns = parse_aspect_labels(args.aspect_labels)
@@ -308,7 +308,7 @@ def _remove(aspects: Aspects, given: str) -> Aspects:
 
 
 def _set(_: Aspects, given: str) -> Aspects:
-    from ..reading.aspects import Aspects
+    from ..aspects.seeds import Aspects
 
     return Aspects.of(given)
 

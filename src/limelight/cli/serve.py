@@ -61,7 +61,7 @@ LIMITS = (
 def run(args: argparse.Namespace) -> None:
     """Serve until stopped."""
     try:
-        from ..serve.limits import Limits
+        from ..serve.http.limits import Limits
         from ..serve.server import serve
     except ImportError as error:
         raise LimelightError(

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> TrainJob:
-    from ..runtime.find_aspects import aspects_given
+    from ..aspects.find import aspects_given
     from ..training.train_job import TrainJob
 
     if args.resume:

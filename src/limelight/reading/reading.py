@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..aspects.rating import RatedWords
+from ..aspects.seeds import Aspects
+from ..aspects.sums import AspectShare, AspectSum, sum_by_aspect
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from ..text.questions import Between, are_numbers, class_values
 from ..text.tasks import Task, find_task
-from .aspect_rating import RatedWords
-from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
-from .aspects import Aspects
 from .pieces import split_pieces
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed

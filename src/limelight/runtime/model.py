@@ -10,12 +10,22 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..aspects.facts import aspect_facts, check_takes_aspects, require_aspects, saved_aspects
+from ..aspects.fit_ratings import (
+    check_rated,
+    check_ratings,
+    fit_ratings,
+    parse_ratings,
+    rate_words,
+    rating_scale,
+)
+from ..aspects.refits import refit_shares, saved_refits
+from ..aspects.seeds import Aspects
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
 from ..network.modules import Modules
-from ..network.outputs import activate
+from ..network.outputs import EncodedText, activate
 from ..network.parts import check_weights, linear_part, rows_of, shapes
-from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
@@ -23,16 +33,14 @@ from ..text.learnt_rows import LearntRows
 from ..text.questions import Mean, Probability, Question, are_numbers, class_values
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
-from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
 from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .model_aspects import aspect_facts, check_takes_aspects, require_aspects, saved_aspects, write_aspects
-from .refits import refit_shares, saved_refits
-from .runner import EncodedText, progress_bar
+from .runner import progress_bar
+from .saved_aspects import write_aspects
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..aspects.facts import require_aspects
 from ..errors import LimelightError, check_at_least
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
@@ -25,7 +26,6 @@ from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
-from .model_aspects import require_aspects
 
 Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels where a cell has no lists, and the training data had

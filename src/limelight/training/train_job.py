@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..config.effects import warn_ignored, warn_unused
-from ..config.options import to_builtin
-from ..config.presets import preset as preset_of
-from ..config.recipe import DEFAULT_TASK, Recipe
-from ..errors import LimelightError, check_at_least, warn
-from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
-from ..reading.aspects import Aspects
-from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
-from ..runtime.find_aspects import aspects_given, settle_aspects
-from ..runtime.model_aspects import (
+from ..aspects.facts import (
     aspect_facts,
     check_takes_aspects,
     facts_of_training,
     require_aspects,
     saved_aspects,
 )
+from ..aspects.find import aspects_given, settle_aspects
+from ..aspects.fit_ratings import check_rated, collect_ratings, rating_scale
+from ..aspects.seeds import Aspects
+from ..config.effects import warn_ignored, warn_unused
+from ..config.options import to_builtin
+from ..config.presets import preset as preset_of
+from ..config.recipe import DEFAULT_TASK, Recipe
+from ..errors import LimelightError, check_at_least, warn
+from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
 from ..runtime.start import Start, start_of
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
