@@ -58,7 +58,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "explore MODEL c.csv --save o.html",
         "report MODEL a.csv --train b.csv --label stars --out o.html",
         "report ROOMS c.csv --out o.html",
-        "trust MODEL a.csv --texts 5",
         "aspects ROOMS --data b.csv --text text --forbid-values-of stars",
     ],
 )
