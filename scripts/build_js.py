@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGE, COPIES = ROOT / "src" / "limelight" / "serve" / "page", ROOT / "js" / "page"
+PAGE, COPIES = ROOT / "src" / "limelight" / "serve" / "explorer" / "page", ROOT / "js" / "page"
 VECTORS = ROOT / "js" / "test" / "vectors.json"
 KNOWN = ROOT / "js" / "known.js"
 MODULES = ("kernel.js", "model_file.js", "network.js", "tokenizer.js")

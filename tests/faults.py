@@ -29,6 +29,7 @@ import pyarrow.dataset
 import pyarrow.parquet  # noqa: F401
 
 import trained
+from limelight.aspects.seeds import Aspects
 from limelight.bulk import Predictor, run
 from limelight.cli import main
 from limelight.errors import LimelightError
@@ -36,14 +37,13 @@ from limelight.labelling.journal import Journal
 from limelight.labelling.session import LabelSession
 from limelight.labelling.state import fold
 from limelight.labelling.vectors import VectorCache
-from limelight.reading.aspects import Aspects
 from limelight.runtime.embeddings import write_array
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
-from limelight.runtime.model_aspects import write_aspects
+from limelight.runtime.saved_aspects import write_aspects
 from limelight.search import index_folder
 from limelight.search.index import Index
-from limelight.serve.one_file import save_page
+from limelight.serve.explorer.one_file import save_page
 from limelight.storage import files
 from reviews import FLAGS, review_table
 

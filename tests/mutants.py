@@ -37,14 +37,15 @@ ROOMS = {
     "labelling": ["labelling"],
     "tables": ["tables"],
     "runtime": [f"runtime/{name}.py" for name in ("decided", "confidence", "word_parts", "vector_parts")],
-    "reading": [f"reading/{name}.py" for name in ("aspect_sum", "comparison", "pieces")],
+    "reading": [f"reading/{name}.py" for name in ("comparison", "pieces")],
+    "aspects": ["aspects/sums.py"],
 }
 OF_RUNTIME = (
-    "decided", "confidence", "word_parts", "outputs", "reader", "model", "model_aspects", "aspect_ratings",
-    "find_aspects", "grow_aspects",
+    "decided", "confidence", "word_parts", "outputs", "reader", "model",
 )  # fmt: skip
 TESTS = [
-    "search", "labelling", "tables", "reading", *(f"runtime/test_{name}.py" for name in OF_RUNTIME),
+    "search", "labelling", "tables", "reading", "aspects",
+    *(f"runtime/test_{name}.py" for name in OF_RUNTIME),
     "serve/test_labeller.py", "serve/test_searching.py", "serve/test_aspects.py", "cli/test_search.py",
 ]  # fmt: skip
 MAX_TEST_SECONDS = 10.0  # no test that takes longer is run

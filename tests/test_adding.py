@@ -1,9 +1,9 @@
 """A new pooling and a new task are right everywhere after an entry in five files each; here both are made.
 
 A pooling: its choice in config/recipe.py, network/parts.py, network/torch/attention.py,
-network/onnx/layers.py and serve/page/network.js. A task: its name in config/recipe.py,
-text/tasks.py, training/loss.py and serve/page/tasks.js. The mean of the states helped nowhere (docs/log), and
-regression serves for numbers of things: so neither is kept.
+network/onnx/layers.py and serve/explorer/page/network.js. A task: its name in config/recipe.py,
+text/tasks.py, training/loss.py and serve/explorer/page/tasks.js. The mean of the states helped nowhere
+(docs/log), and regression serves for numbers of things: so neither is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from limelight.text.tasks import REGRESSION
 from limelight.training import loss
 from limelight.training.loss import TaskLoss
 from reference import softmax
-from serve.in_node import PAGE, needs_node, run_node
+from serve.in_node import copy_modules, needs_node, run_node
 from serve.test_page_model import READ, pack
 from trained import network_of, recipe_of, tokenizer, weights_of
 
@@ -52,10 +52,7 @@ def allow(monkeypatch: pytest.MonkeyPatch, section: type, option: str, name: str
 def page(place: Path, file: str, *changes: tuple[str, str]) -> None:
     """The modules of the page, one of them changed."""
     modules = place / "modules"
-    modules.mkdir()
-    for each in PAGE.glob("*.js"):
-        (modules / each.name).write_text(each.read_text("utf-8"), "utf-8")
-    (modules / "package.json").write_text('{"type": "module"}')
+    copy_modules(modules)
     source = (modules / file).read_text("utf-8")
     for old, new in changes:
         assert old in source

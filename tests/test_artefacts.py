@@ -19,7 +19,7 @@ from browsers import needs_chromium
 from limelight.config.presets import PRESETS
 from limelight.network.onnx.arithmetic import Int8
 from limelight.runtime.folder import open_folder
-from limelight.serve.one_file import save_page
+from limelight.serve.explorer.one_file import save_page
 from runtime.test_javascript import run_package
 from runtime.test_reader import compute
 from serve.in_node import needs_node, run_node

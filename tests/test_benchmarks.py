@@ -88,9 +88,7 @@ def test_aspect_tasks_prints_a_table_for_each_task(monkeypatch, capsys, tmp_path
     ]
     rows[0] |= {"categories": ["food", "price"], "polarities": ["positive", "negative"]}
     model = limelight.load(trained.save(tmp_path / "model", labels=(1, 3, 5)))
-    quick = SimpleNamespace(
-        load=lambda name: SimpleNamespace(encode=embed), grow_aspects=lambda aspects, texts: aspects
-    )
+    quick = SimpleNamespace(load=lambda name: SimpleNamespace(encode=embed))
     monkeypatch.setattr(aspect_tasks, "limelight", quick)
     aspect_tasks.semeval(rows, model, embed)
     seeds = {"soups": {"Soup": ["food"], "Price": ["price"]}}

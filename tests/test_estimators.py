@@ -229,9 +229,6 @@ def test_aspects_are_kept(tmp_path):
     assert clone(TextClassifier.load(tmp_path / "model")).aspects == given
     with refuses("aspects"):
         quick(aspects={"food": []}).fit(TEXTS, STARS)
-    rated = quick(aspects=given, epochs=1).fit(TEXTS, STARS, aspect_labels={"food": np.array(STARS, float)})
-    rating = rated.model_.aspects.find("food").rating
-    assert (rating.texts, rating.low, rating.high) == (len(TEXTS), min(STARS), max(STARS))
 
 
 # ---------------------------------------------------------------- scikit-learn

@@ -8,7 +8,6 @@ threshold) is chosen on the first half; both halves are reported. Rows of the ta
 
 plain seeds       the text has a seed as a whole word or phrase, in lower case: no plurals, no phrases that hide words
 ours              a clause mentions the aspect, as `predict --aspects` has it
-ours, grown       the same after `limelight aspects --grow` with these texts, without their labels
 MiniLM            cosine of the text to the mean of its seeds above a threshold, the same for all aspects
 supervised        logistic regression on MiniLM's vectors of the labelled texts, 5-fold cross-validation
 
@@ -36,8 +35,8 @@ from minilm import MiniLM, weights_folder
 from sklearn.linear_model import LogisticRegression
 
 import limelight
-from limelight.reading.aspect_sum import AspectSum, clauses_of
-from limelight.reading.aspects import Aspects
+from limelight.aspects.seeds import Aspects
+from limelight.aspects.sums import AspectSum, clauses_of
 from limelight.text.tokenizer import Tokenizer
 
 CATEGORIES = ("food", "service", "price", "ambience")
@@ -146,14 +145,9 @@ def by_method(aspects: Aspects, texts: list[str], truth: np.ndarray, embed: Embe
     """For each method which aspects each text is about, and a score for the best one."""
     first, groups = first_half(len(texts)), [list(each.seeds) for each in aspects]
     plain, seeds = match_plain(aspects, texts), match(aspects, texts)
-    grown = match(limelight.grow_aspects(aspects, texts), texts)
     reader = limelight.load("reader").encode
     likely = to_means(reader, groups, reader(texts)) / 2  # less than what a seed says
-    found = {
-        "plain seeds": (plain, plain),
-        "ours": (seeds, seeds + likely),
-        "ours, grown": (grown, grown + likely),
-    }
+    found = {"plain seeds": (plain, plain), "ours": (seeds, seeds + likely)}
     if embed is not None:
         vectors = embed(texts)
         near = to_means(embed, groups, vectors)
@@ -192,7 +186,7 @@ def semeval(rows: list[dict[str, Any]], model: limelight.Model | None, embed: Em
         _print_row(name, figures)
     if model is not None:
         print()
-        polarity(rows, model.with_aspects(limelight.grow_aspects(aspects, texts)), embed)
+        polarity(rows, model.with_aspects(aspects), embed)
 
 
 def polarity(rows: list[dict[str, Any]], model: limelight.Model, embed: Embed | None) -> None:

@@ -20,8 +20,8 @@ import uvicorn
 from limelight.bundled import sentences
 from limelight.runtime.model import Model
 from limelight.serve.app import create_app
-from limelight.serve.explored import explore_data
-from limelight.serve.neighbours import ModelNeighbours
+from limelight.serve.explorer.explored import explore_data
+from limelight.serve.explorer.neighbours import ModelNeighbours
 from limelight.serve.server import configure, listen
 
 TEXT = "The soup was cold but the waiter was lovely."

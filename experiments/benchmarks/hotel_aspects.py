@@ -1,13 +1,12 @@
 """How well the stars of aspects agree with those that hotel reviewers gave for them.
 
-    python experiments/benchmarks/hotel_aspects.py model --texts test-10k.parquet --ratings aspects-test-10k.parquet \
-        --train train-1.parquet --train-ratings aspects-train-1.parquet
+    python experiments/benchmarks/hotel_aspects.py model --texts test-10k.parquet --ratings aspects-test-10k.parquet
 
 The tables of ratings have a column for each of six aspects, row by row as the reviews, 0 where there is none;
 reviews that rated all six count. Order: of two aspects of a review rated at least two stars apart, the share
 that the estimates put in the right order, each aspect's being given the mean and spread of its ratings.
 Partial: the correlation of estimates and ratings, mean over aspects, once the overall stars are taken out of
-both. With --train, the same after `model.rate_aspects` on as many rated reviews as --rated says.
+both.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from limelight.reading.aspect_sum import estimate
+from limelight.aspects.sums import estimate
 from limelight.runtime.model import Model
 from limelight.text.questions import class_values
 
@@ -51,15 +50,14 @@ def agreement(scores: np.ndarray, ratings: np.ndarray, stars: np.ndarray) -> dic
     return {"order": right / max(pairs, 1), "partial": float(np.mean(partial))}
 
 
-def estimates(model: Model, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """(texts, aspects) twice: from the stars alone, and as the model gives them."""
-    alone, given, values = [], [], class_values(model.labels)
+def estimates(model: Model, texts: list[str]) -> np.ndarray:
+    """(texts, aspects): the stars of each, from those of the texts alone."""
+    found_stars, values = [], class_values(model.labels)
     for reading in model.read_stream(texts):
         found = reading.aspect_sum
         shares = {share.name: share for share in found.aspects}
-        alone.append([estimate(found.answer, shares[name].effect, values) for name in NAMES])
-        given.append([shares[name].estimated for name in NAMES])
-    return np.array(alone), np.array(given, dtype=float)
+        found_stars.append([estimate(found.answer, shares[name].effect, values) for name in NAMES])
+    return np.array(found_stars)
 
 
 def main() -> None:
@@ -69,21 +67,13 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--texts", type=Path, required=True, help="Parquet: stars, text")
     parser.add_argument("--ratings", type=Path, required=True)
-    parser.add_argument("--train", type=Path)
-    parser.add_argument("--train-ratings", type=Path)
-    parser.add_argument("--rated", type=int, default=10_000, help="reviews to learn ratings from [10000]")
     parser.add_argument("--most", type=int, default=10_000, help="reviews to measure on [10000]")
     args = parser.parse_args()
     texts, R, stars = read(args.texts, args.ratings, args.most)
     for path in args.models:
         model = Model.load(path).with_aspects("hotels")
-        if args.train:
-            more, known, _ = read(args.train, args.train_ratings, args.rated)
-            model = model.rate_aspects(more, dict(zip(NAMES, known.T.tolist(), strict=True)))
-        alone, given = estimates(model, texts)
-        line = {"model": path, "texts": len(texts), "stars alone": agreement(alone, R, stars)}
-        line |= {"with ratings": agreement(given, R, stars)} if args.train else {}
-        print(json.dumps(line), flush=True)
+        found = agreement(estimates(model, texts), R, stars)
+        print(json.dumps({"model": path, "texts": len(texts), "stars alone": found}), flush=True)
 
 
 if __name__ == "__main__":

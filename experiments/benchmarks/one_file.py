@@ -19,7 +19,7 @@ import numpy as np
 
 from limelight.bundled import sentences
 from limelight.runtime.model import Model
-from limelight.serve.one_file import save_page
+from limelight.serve import save_page
 from limelight.tables.columns import choose_columns
 from limelight.tables.rows import TableRows
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ._lazy import lazy
 
 if TYPE_CHECKING:
+    from .aspects.find import find_aspects
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
-    from .runtime.find_aspects import find_aspects
-    from .runtime.grow_aspects import grow_aspects
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from .search.hit import Hit
     from .search.hit_words import explain_hits
     from .search.index import Index
-    from .serve.label_texts import label
-    from .serve.one_file import explore_page
+    from .serve.explorer.one_file import explore_page
+    from .serve.labelling.texts import label
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
 
@@ -41,7 +40,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects",
+    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained",
     "label", "load", "predict_table", "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
@@ -57,8 +56,7 @@ __getattr__, __dir__ = lazy(
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
-        "runtime.find_aspects": "find_aspects",
-        "runtime.grow_aspects": "grow_aspects",
+        "aspects.find": "find_aspects",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",
@@ -66,8 +64,8 @@ __getattr__, __dir__ = lazy(
         "search.hit": "Hit",
         "search.hit_words": "explain_hits",
         "search.index": "Index",
-        "serve.label_texts": "label",
-        "serve.one_file": "explore_page",
+        "serve.labelling.texts": "label",
+        "serve.explorer.one_file": "explore_page",
         "training.train_job": "fit",
     },
     modules=("integrations", "network", "sentence_transformers"),

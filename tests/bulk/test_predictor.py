@@ -15,7 +15,7 @@ from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
 from limelight.runtime import reader
 from limelight.runtime.model import Model
-from limelight.runtime.model_aspects import write_aspects
+from limelight.runtime.saved_aspects import write_aspects
 from limelight.storage import files
 from refusing import refuses
 

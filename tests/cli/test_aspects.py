@@ -127,51 +127,12 @@ def test_find(call, refused, tmp_path):
     assert history == ["find", "find", "rename"]
 
 
-def test_ratings(call, refused, tmp_path):
-    (tmp_path / "own.json").write_text('{"rooms": ["room"], "staff": ["staff"]}')
-    numbers = range(80)
-    texts = [f"{('Good', 'Bad')[k % 2]} room, {('nice', 'rude')[k // 2 % 2]} staff." for k in numbers]
-    columns = {"text": texts, "stars": [1 + k % 5 for k in numbers], "staff": ["" for _ in numbers]}
-    table = write_csv(tmp_path / "rated.csv", **columns, room_stars=[5 - 3 * (k % 2) for k in numbers])
-    model, flags = tmp_path / "model", ("--text", "text", "--aspect-labels", "rooms=room_stars")
-    train = (
-        "train", table, *FLAGS, "--label", "stars", "--aspects", tmp_path / "own.json", "--out", model,
-    )  # fmt: skip
-    assert "not_there" in refused(*train, "--aspect-labels", "rooms=not_there")
-    assert "garden" in refused(*train, "--aspect-labels", "garden=room_stars")
-    assert "room_stars" in refused(*train, "--aspect-labels", "rooms=")
-    assert "'staff' has 0 ratings" in refused(*train, "--aspect-labels", "staff")
-    assert not model.exists()
-    assert not model.with_name("model.run").exists()
-    assert call(*train, "--aspect-labels", "rooms=room_stars")[0] == 0
-    assert "rooms (stars learnt from 80 ratings)" in call("aspects", model)[1]
-    good, bad = limelight.load(model).read_many(["Good room, nice staff.", "Bad room, nice staff."])
-    assert good.aspects[0].estimated > bad.aspects[0].estimated + 0.5
-    assert "learnt" not in call("aspects", model, "--set", tmp_path / "own.json")[1]
-    assert "belong together" in refused("aspects", model, *flags[2:])
-    before = (model / "config.json").read_bytes()
-    for flags_of_wrong in (["--aspect-labels", "staff"], ["--aspect-labels", "nobody=staff"]):
-        refused("aspects", model, "--rename", "rooms=r", "--data", table, "--text", "text", *flags_of_wrong)
-    refused("aspects", model, "--rename", "rooms=r", "--forbid", "two words")
-    refused("aspects", model, "--text", "text")
-    refused("aspects", model, "--forbid", "")
-    assert (model / "config.json").read_bytes() == before
-    assert "rooms (stars learnt from 80 ratings)" in call("aspects", model, "--data", table, *flags)[1]
-    assert limelight.load(model).facts["aspects"]["history"][-1]["edit"].startswith("aspect-labels rooms=")
-
-
-def test_grow(call, refused, folder, tmp_path):
-    assert "no aspects" in refused("aspects", folder, "--grow")
-    table = write_csv(tmp_path / "new.csv", text=["the soup and the bread and the cake are good"] * 3)
-    edits = ("--add", "food=soup,bread", "--add", "staff=waiter")
-    _, out, _ = call("aspects", folder, *edits, "--grow", "--data", table, "--text", "text")
-    assert "--remove food=WORD" in out
-    assert out.endswith("food (+1)\n    cake\n")
-    model = limelight.load(folder)
-    assert model.aspects.to_dict() == {"food": ["soup", "bread", "cake"], "staff": ["waiter"]}
-    assert model.facts["aspects"]["history"][-1]["edit"] == "grow food=cake"
-    again = json.loads(call("aspects", folder, "--grow", "--data", table, "--text", "text", "--json")[1])
-    assert (again["grown"], again["aspects"]) == ({}, model.aspects.to_dict())
+def test_all_edits_or_none(refused, folder):
+    before = (folder / "config.json").read_bytes()
+    refused("aspects", folder, "--add", "rooms=room", "--forbid", "two words")
+    refused("aspects", folder, "--text", "text")
+    refused("aspects", folder, "--forbid", "")
+    assert (folder / "config.json").read_bytes() == before
 
 
 def test_forbidden_words(call, refused, folder, tmp_path):

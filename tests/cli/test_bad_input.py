@@ -198,8 +198,6 @@ def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, m
         ("evaluate", model, table),
         ("info", model),
         ("explain", model, "good soup"),
-        ("trust", model, table),
-        ("completion", "bash"),
     ):
         said = "limelight: standard output is closed; redirect it to a file: > FILE\n"
         assert refused(*argv) == said
@@ -217,7 +215,7 @@ def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, m
 def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model, table):
     assert "line 1: no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
     assert "line 2: 2 tabs" in call("predict", pair_model, stdin=b"a\tb\na\tb\tc\n")[2]
-    for command in (["predict"], ["evaluate"], ["trust"], ["report", "--out", table.parent / "r.html"]):
+    for command in (["predict"], ["evaluate"], ["report", "--out", table.parent / "r.html"]):
         err = refused(command[0], model, table, *command[1:], "--text", "text", "--text2", "stars")
         assert "--text2 stars is for models of pairs" in err
     assert (
@@ -264,14 +262,12 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),
         (("encode", "TABLE", "--out", "m", "--seed", "-1"), "seed is -1; it must be at least 0"),
-        (("trust", "MODEL", "TABLE", "--seed", "-1"), "--seed is -1; it must be at least 0"),
         (("train", "TABLE", "--out", "m", "--seed", str(2**63)), f"it must be at most {2**63 - 1}"),
         (("demo", "--preset", "huge"), "unknown preset 'huge'"),
         (("demo", "--out", "TABLE"), "new.csv: Not a directory"),
         (("demo", "--sentences", "19"), "--sentences is 19; it must be at least 20"),
         (("demo", "--sentences", "0"), "--sentences is 0; it must be at least 20"),
         (("demo", "--sentences", "-3"), "--sentences is -3; it must be at least 20"),
-        (("completion", "fish"), "invalid choice: 'fish'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -314,7 +310,6 @@ def test_a_row_has_its_number_in_the_table_whatever_is_skipped(call, model, tmp_
     table = write_csv(tmp_path / "odd.csv", text=["", "good", "bad"], stars=[5, 5, 7])
     good = write_csv(tmp_path / "good.csv", text=["good", "bad"], stars=[5, 1])
     for argv in (
-        ("trust", model, table, "--label", "stars", "--skip-bad"),
         ("evaluate", model, table, "--label", "stars", "--skip-bad"),
         ("encode", good, "--dev", table, "--label", "stars", "--skip-bad", "--out", tmp_path / "new"),
         ("report", model, table, "--label", "stars", "--skip-bad", "--out", tmp_path / "new" / "page.html"),
@@ -441,15 +436,6 @@ def test_a_row_that_cannot_be_used_is_said_before_the_long_work(refused, model, 
         assert "late.csv, row 4: only spaces in column 'text'" in refused(*argv, "--text", "text")
     table = write_csv(tmp_path / "late.csv", text=["good", "bad"], stars=[5, 7])
     assert "row 3: the label '7' does not occur" in refused("evaluate", model, table)
-
-
-def test_models_that_cannot_be_compared_are_found_before_the_long_work(
-    call, refused, model, table, tmp_path, monkeypatch
-):
-    short = tmp_path / "short"
-    assert call("train", table, "--out", short, *FLAGS, "--max-length", "1")[0] == 0
-    monkeypatch.setattr("limelight.explain.measure_trust", lambda *given, **options: 1 / 0)
-    assert "split a text differently" in refused("trust", model, table, "--with", short)
 
 
 def test_odd_facts_are_no_harm(call, model, tmp_path):

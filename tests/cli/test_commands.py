@@ -66,7 +66,7 @@ def test_every_command_has_help_with_an_example(name, call):
     code, out, _ = call(name, "--help")
     assert code == 0
     assert out.startswith(f"usage: limelight {name}")
-    assert name in ("demo", "completion") or f"  limelight {name}" in out
+    assert name == "demo" or f"  limelight {name}" in out
 
 
 def test_help_shows_the_options_that_matter_and_help_all_every_one(call):
@@ -104,7 +104,7 @@ def test_help_is_light():
 import sys
 from limelight.cli import main
 main(["--help"])
-heavy = {"numpy", "torch", "sklearn", "jinja2", "pyarrow", "tokenizers", "onnxruntime", "shtab"}
+heavy = {"numpy", "torch", "sklearn", "jinja2", "pyarrow", "tokenizers", "onnxruntime"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
@@ -149,7 +149,6 @@ def redirected(how: str, *argv: object) -> subprocess.CompletedProcess[str]:
         (("encode", "TABLE", "--preset", "tiny", "--out", "OUT"), "saved OUT"),
         (("evaluate", "MODEL", "TABLE"), "100.00%"),
         (("embed", "MODEL", "TABLE", "--out", "OUT.npy"), "saved OUT.npy: 30 x 4 x 64"),
-        (("trust", "MODEL", "TABLE", "--texts", "3"), "mean over 3 texts"),
         (("report", "MODEL", "TABLE", "--out", "OUT.html"), "saved OUT.html"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -548,22 +547,10 @@ def test_encode_for_the_reader_then_train(call, table, tmp_path):
 
 def test_pages_that_cannot_be_written_are_said_first(refused, model, table, tmp_path):
     (tmp_path / "there.html").write_text("mine")
-    command = "trust", model, table, "--out"
+    command = "report", model, table, "--out"
     assert "should end in .html" in refused(*command, tmp_path / "page.pdf")
     assert "--overwrite" in refused(*command, tmp_path / "there.html")
     assert (tmp_path / "there.html").read_text() == "mine"
-
-
-def test_trust_writes_a_page_with_a_verdict(call, model, table, tmp_path):
-    page = tmp_path / "trust.html"
-    code, out, _ = call(
-        "trust", model, table, "--texts", 9, "--with", model, "--label", "stars", "--out", page
-    )
-    assert code == 0
-    verdict = " ".join(out.split("\n\n")[0].split())
-    assert verdict.startswith(("What decided ", "The answers hardly depend"))
-    assert f'<p class="lead">{verdict}</p>' in page.read_text()
-    assert "Do two models read the same words?" in page.read_text()
 
 
 def test_help_says_what_json_is(call, model):
@@ -571,24 +558,6 @@ def test_help_says_what_json_is(call, model):
         call("explain", "--help")[1].split()
     )
     assert isinstance(json.loads(call("explain", model, "good soup", "--json")[1]), dict)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion(shell, call):
-    code, out, _ = call("completion", shell)
-    assert code == 0
-    assert "evaluate" in out
-    assert "attention-hidden" in out or shell == "tcsh"
-
-
-def test_completion_knows_files_and_folders():
-    from limelight.cli.completion import _complete_files
-
-    parser = parser_for()
-    _complete_files(parser, "file", "folder")
-    train = parser._subparsers._group_actions[0].choices["train"]
-    kinds = {action.dest: getattr(action, "complete", None) for action in train._actions}
-    assert (kinds["data"], kinds["out"], kinds["dev"], kinds["rows"]) == ("file", "folder", "file", None)
 
 
 def test_demo_with_few_sentences(call, refused, tmp_path):

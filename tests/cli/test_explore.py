@@ -58,7 +58,9 @@ def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase, monk
 
 
 def test_what_a_page_cannot_run_is_refused_before_the_rows_are_read(refused, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("limelight.serve.explored.explore_data", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.setattr(
+        "limelight.serve.explorer.explored.explore_data", lambda *_, **__: pytest.fail("read")
+    )
     write_forbidden(trained.save(tmp_path / "model"), ["w2"])
     argv = ["explore", str(tmp_path / "model"), str(folder / "test.csv"), "--save", str(tmp_path / "p.html")]
     assert "forbidden words" in refused(*argv)
@@ -133,7 +135,8 @@ def test_two_models_of_one_name_are_both_there(folder, tmp_path, monkeypatch):
 
 def test_without_the_extra_it_says_what_to_install(refused, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "limelight.serve.server", raising=False)
+    for name in ("server", "http.run"):
+        monkeypatch.delitem(sys.modules, f"limelight.serve.{name}", raising=False)
     assert "pip install '.[serve]'" in refused("explore", str(folder / "model"))
 
 

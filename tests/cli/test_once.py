@@ -51,15 +51,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "encode a.csv --dev b.csv --out o",
         "train a.csv --dev b.csv --test c.csv",
         "train a.csv b.csv --label stars",
-        "train b.csv --label stars --aspects rooms.json --aspect-labels rooms=room_stars --rehearse 3",
+        "train b.csv --label stars --aspects rooms.json --rehearse 3",
         "train a.csv --start MODEL --old-dev b.csv --label stars",
         "explain MODEL --data a.csv --rows 3,7-9 --out o.html",
         "explore MODEL a.csv --save o.html",
         "explore MODEL c.csv --save o.html",
         "report MODEL a.csv --train b.csv --label stars --out o.html",
         "report ROOMS c.csv --out o.html",
-        "trust MODEL a.csv --texts 5",
-        "aspects ROOMS --data b.csv --text text --grow --aspect-labels rooms=room_stars",
+        "aspects ROOMS --data b.csv --text text --forbid-values-of stars",
     ],
 )
 def test_a_command_reads_its_tables_once(argv, place, passes, model, call):

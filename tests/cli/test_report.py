@@ -1,4 +1,4 @@
-"""`limelight report` and `limelight trust` on saved models and tables."""
+"""`limelight report` on saved models and tables."""
 
 import csv
 import json
@@ -39,48 +39,19 @@ def test_two_models_make_one_report(tmp_path: Path):
     assert "<title>soup and salad on test.csv</title>" in out.read_text()
 
 
-def test_trust_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    model, data = str(save(tmp_path / "soup")), table(tmp_path)
-    command = ["trust", model, data, "--texts", "10", "--label", "stars", "--with", model]
-    assert main(command) == 0
-    told = capsys.readouterr().out
-    assert "mean over 10 texts" in told
-    assert "Spearman 1.000, Jensen-Shannon 0.000 bits" in told
-    assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["texts"] == 10
-    assert {each["name"] for each in found["attributions"]} >= {
-        "Overall attention",
-        "Leave one out",
-        "Random",
-    }
-    alike = {"spearman": 1.0, "divergence": 0.0, "decided": 1.0}
-    assert found["agreement"] == pytest.approx(alike, abs=1e-9)
-    assert f"{found['until_change']:.1%} of the words" in told
-    assert len(found["rows"]) == 2
-
-
-@pytest.mark.parametrize("more", [["--texts", "0"], ["--label", "star"]])
-def test_wrong_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]):
-    assert main(["trust", str(save(tmp_path / "soup")), table(tmp_path), *more]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["trust", "report"])
 def test_what_does_not_fit_is_named_before_the_work(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("limelight.runtime.model.Model.read_many", lambda *texts: 1 / 0)
     save(tmp_path / "soup")
     save(tmp_path / "both", pair="gated")
     table(tmp_path)
-    more = ["soup", "test.csv", "--with", "both"] if command == "trust" else ["soup", "both", "test.csv"]
-    assert main([command, *more]) == 2
+    assert main(["report", "soup", "both", "test.csv"]) == 2
     told = "limelight: both reads pairs and soup single texts; compare models of one task\n"
     assert capsys.readouterr().err == told
     Path("odd.csv").write_text("text,stars\nw1,bad\nw2,odd\n")
-    assert main([command, "soup", "odd.csv", "--label", "stars"]) == 2
+    assert main(["report", "soup", "odd.csv", "--label", "stars"]) == 2
     told = "limelight: odd.csv, row 3: the label 'odd' does not occur in the training data, which has: "
     assert capsys.readouterr().err == f"{told}bad, fair, good\n"
     assert not Path("report.html").exists()

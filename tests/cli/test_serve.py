@@ -36,5 +36,6 @@ def test_an_empty_token_does_not_leave_the_server_open(refused, monkeypatch):
 
 def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "limelight.serve.server", raising=False)
+    for name in ("server", "http.run"):
+        monkeypatch.delitem(sys.modules, f"limelight.serve.{name}", raising=False)
     assert "pip install '.[serve]'" in refused("serve", "reader")

@@ -110,14 +110,13 @@ def test_explain_shows_what_decided_each_label(several, call, tmp_path):
     assert "True label: no label" in out
 
 
-def test_report_info_and_trust(several, call, tmp_path):
+def test_report_and_info(several, call, tmp_path):
     out = tmp_path / "report.html"
     assert call("report", several / "model", several / "test.jsonl", "--out", out)[0] == 0
     page = out.read_text()
     assert "Micro F1" in page
     assert "Confusion matrix" not in page
     assert "micro F1" in call("info", several / "model")[1]
-    assert call("trust", several / "model", several / "test.jsonl", "--texts", 4)[0] == 0
 
 
 def test_a_separated_column_is_remembered(call, tmp_path):
@@ -150,7 +149,6 @@ def test_numbers(call, refused, tmp_path):
     assert "raise the value" in out
     assert "%" not in out.splitlines()[0]
     assert "evaluate" in refused("report", tmp_path / "model", table, "--label", "score")
-    assert "numbers" in refused("trust", tmp_path / "model", table)
     argv = ["explore", tmp_path / "model", table, "--label", "score", "--save", tmp_path / "page.html"]
     assert "120 of 120 rows" in call(*argv)[1]
     card = (tmp_path / "model" / "README.md").read_text()

@@ -232,7 +232,7 @@ def test_bad_flags(tmp_path, capfd, flags, complaint):
 
 BARE = """
 import sys
-for name in "tqdm pyarrow jinja2 markupsafe resvg_py shtab sklearn onnx onnxruntime zstandard".split():
+for name in "tqdm pyarrow jinja2 markupsafe resvg_py sklearn onnx onnxruntime zstandard".split():
     sys.modules[name] = None
 from experiments.paper.__main__ import main
 sys.exit(main(sys.argv[1:]))

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from browsers import needs_chromium
+from limelight.aspects.refits import refits_to_json
 from limelight.explain import measure_lifts, to_report
 from limelight.explain.intervals import Difference, mean_of, share_of
 from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _marked, _quote
@@ -23,7 +24,6 @@ from limelight.explain.pages import render_lifts
 from limelight.explain.statements import certain_statements
 from limelight.network.parts import state_size
 from limelight.runtime.model import Model
-from limelight.runtime.refits import refits_to_json
 from reading.test_browser import PHONE, opened
 from refusing import refuses
 from trained import LABELS, network_of, recipe_of, tokenizer, weights_of

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from limelight.aspects.seeds import Aspects
 from limelight.reading import to_html, to_svg, to_terminal
 from limelight.reading.aspect_maps import MAX_CLAUSES_DRAWN
-from limelight.reading.aspects import Aspects
 from limelight.reading.captions import aspect_effects
 from limelight.reading.picture import make_picture
 from reading.readings import make_reading

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 import trained
-from limelight.serve import Limits, connections, create_app
+from limelight.serve import Limits, create_app
+from limelight.serve.http import run
 from serve.live import in_thread, request, status_of, talk
 
 PATHS = [
@@ -81,7 +82,7 @@ def attack(port: int, count: int, seed: int) -> Counter[int]:
 
 def main() -> None:
     count, seed = map(int, sys.argv[1:3])
-    connections.HEAD_SECONDS = 0.05
+    run.HEAD_SECONDS = 0.05
     with tempfile.TemporaryDirectory() as folder:
         model = trained.save(Path(folder, "model"))
         with in_thread(create_app({"model": model}, limits=Limits(seconds=0.05))) as port:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from aspects.test_facts import model_of
 from limelight.reading.aspect_maps import aspect_maps
 from limelight.reading.pieces import split_pieces
 from limelight.runtime.model import Model
 from limelight.serve import create_app
-from limelight.serve.explored import ExploredData, explore_data
-from limelight.serve.one_file import save_page
-from runtime.test_model_aspects import model_of
+from limelight.serve.explorer.explored import ExploredData, explore_data
+from limelight.serve.explorer.one_file import save_page
 from serve.in_node import needs_node, run_node
 from serve.test_explorer import unpack
 from serve.test_explorer_page import browsing, count, wait_for_count

@@ -14,8 +14,8 @@ import pytest
 import limelight
 import trained
 from limelight.serve import create_app
-from limelight.serve.batching import SHORT_WORDS, Batcher, FairQueue, Job
-from limelight.serve.metrics import Metrics
+from limelight.serve.api.batching import SHORT_WORDS, Batcher, FairQueue, Job
+from limelight.serve.http.metrics import Metrics
 
 LONG = [("w " * 5 * SHORT_WORDS,)]
 SHORT = [("w",)]

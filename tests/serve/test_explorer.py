@@ -19,9 +19,10 @@ from limelight.explain import joint_words
 from limelight.runtime.model import Model
 from limelight.search.index import Index
 from limelight.serve import create_app
-from limelight.serve.explored import SAMPLED_TEXTS, Plane, explore_data
-from limelight.serve.explorer import nearest_words
-from limelight.serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+from limelight.serve.explorer.explored import explore_data
+from limelight.serve.explorer.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+from limelight.serve.explorer.routes import nearest_words
+from limelight.serve.page.plane import SAMPLED_TEXTS, Plane
 from refusing import refuses
 from serve.test_page_model import model_of
 

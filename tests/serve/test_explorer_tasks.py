@@ -19,8 +19,8 @@ from limelight.reading import captions
 from limelight.reading.picture import make_picture
 from limelight.runtime.model import Model
 from limelight.serve import create_app
-from limelight.serve.explored import ExploredData, explore_data
-from limelight.serve.one_file import save_page
+from limelight.serve.explorer.explored import ExploredData, explore_data
+from limelight.serve.explorer.one_file import save_page
 from limelight.text.learnt_rows import LearntRows, row_hash
 from limelight.text.tasks import find_task
 from refusing import refuses

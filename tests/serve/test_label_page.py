@@ -14,8 +14,8 @@ import pytest
 
 from browsers import needs_chromium, new_context
 from limelight.labelling.session import LabelSession
-from limelight.serve.label_app import create_label_app
-from limelight.serve.table_saver import TableSaver
+from limelight.serve.labelling.app import create_label_app
+from limelight.serve.labelling.table_saver import TableSaver
 from serve.labels import TEXTS, TinyReader, WaitingReader, start
 from serve.live import in_thread
 from serve.test_labeller import _stand_in, truth
@@ -322,7 +322,7 @@ def test_news_are_shown_where_there_are_texts_from_before(tmp_path):
 
 def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
     """With a stand-in for the process, which prints what training would."""
-    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
+    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
     script = f"print('{json.dumps({'results': {'test': {'accuracy': 0.75}}})}')"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
     with labelling(tmp_path, classes=["food", "room"]) as (page, session):

@@ -19,9 +19,15 @@ import limelight
 from limelight.cli import main
 from limelight.config.recipe import TextRecipe
 from limelight.labelling.session import LabelSession
-from limelight.serve.label_texts import check_ours, read_descriptions, read_texts, start_session, take_labels
-from limelight.serve.labeller import Labeller, close
-from limelight.serve.table_saver import TableSaver
+from limelight.serve.labelling.labeller import Labeller, close
+from limelight.serve.labelling.table_saver import TableSaver
+from limelight.serve.labelling.texts import (
+    check_ours,
+    read_descriptions,
+    read_texts,
+    start_session,
+    take_labels,
+)
 from refusing import refuses
 from serve.labels import TEXTS, WaitingReader, client_of, start
 from serve.live import in_thread
@@ -369,7 +375,7 @@ def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkey
     client, training = client_of(app), app.state.labeller.training
     for row in range(16):
         session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
+    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
     printed = {"results": {"test": {"accuracy": 0.75}}}
     script = f"import sys; print('epoch 1', file=sys.stderr); print('{json.dumps(printed)}')"
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
@@ -393,7 +399,7 @@ def test_only_texts_drawn_at_random_are_held_out(tmp_path, monkeypatch):
     session, app = start(tmp_path, classes=["food", "room"])
     for row in session._order[4:].tolist():  # none of the first four: no random sample
         session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
+    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
     training = app.state.labeller.training
     assert training._split() == (sorted(session._order[4:].tolist()), [])
     for row in session._order[:3].tolist():
@@ -431,7 +437,7 @@ def test_a_training_that_fails_says_why(tmp_path, monkeypatch):
     session, app = start(tmp_path, classes=["food", "room"])
     for row in range(16):
         session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.label_training.MIN_LABELS", 10)
+    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
     monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, "raise SystemExit('no torch')"))
     training = app.state.labeller.training
     training.start()
@@ -548,7 +554,7 @@ def test_descriptions_are_lines_or_an_object(tmp_path):
 def label_by(monkeypatch, argv, say):
     """The exit code of the command; instead of a server, `say` gets the session."""
     monkeypatch.setattr(
-        "limelight.serve.label_app.run_one", lambda config, _: say(config.app.state.labeller.session)
+        "limelight.serve.labelling.app.run_one", lambda config, _: say(config.app.state.labeller.session)
     )
     return main([*map(str, argv), "--no-browser"])
 

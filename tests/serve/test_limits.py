@@ -14,11 +14,11 @@ from starlette.testclient import TestClient
 import limelight
 import trained
 from limelight.serve import Limits, create_app
-from limelight.serve.batching import Batcher
-from limelight.serve.bodies import check_words
-from limelight.serve.guard import is_ours
-from limelight.serve.limits import RequestError
-from limelight.serve.metrics import Metrics
+from limelight.serve.api.batching import Batcher
+from limelight.serve.http.bodies import check_words
+from limelight.serve.http.guard import is_ours
+from limelight.serve.http.limits import RequestError
+from limelight.serve.http.metrics import Metrics
 from limelight.serve.server import serve
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses

@@ -17,8 +17,8 @@ from browsers import needs_chromium, new_context
 from limelight.cli import main
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
-from limelight.serve import one_file
-from limelight.serve.one_file import build_page, explore_page, save_page
+from limelight.serve.explorer import one_file
+from limelight.serve.explorer.one_file import build_page, explore_page, save_page
 from refusing import refuses
 from serve.test_page_model import model_of
 from trained import save

@@ -14,15 +14,16 @@ import pytest
 import trained
 from limelight.explain import joint
 from limelight.explain.variants import count_words
-from limelight.reading import captions, row_names
+from limelight.reading import captions
 from limelight.reading.captions import METHODS
 from limelight.reading.reading import JointWords, Reading
 from limelight.runtime.model import Model
-from limelight.serve.bundle import about_model
-from limelight.serve.explored import explore_data
-from limelight.serve.neighbours import ModelNeighbours
-from limelight.serve.packed_arrays import Steps, pack_arrays, to_text
-from limelight.serve.packed_model import check_packable, pack_model
+from limelight.serve.explorer.explored import explore_data
+from limelight.serve.explorer.neighbours import ModelNeighbours
+from limelight.serve.explorer.packed_model import check_packable, pack_model
+from limelight.serve.page.bundle import about_model
+from limelight.serve.page.packed_arrays import Steps, pack_arrays, to_text
+from limelight.text import word_kinds
 from limelight.text.rules import CHARACTERS, javascript_rules
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
@@ -402,7 +403,7 @@ JOINT = READ.replace(
 def test_words_are_read_together_as_in_python(tmp_path: Path, monkeypatch, against: int | None) -> None:
     monkeypatch.setattr(joint, "MIN_JOINT", 1e-4)  # these models find little in two words
     monkeypatch.setattr(joint, "_NEGATING", {"w2"})
-    monkeypatch.setattr(row_names, "FUNCTION_WORDS", frozenset({"w3", "w4"}))
+    monkeypatch.setattr(word_kinds, "FUNCTION_WORDS", frozenset({"w3", "w4"}))
     monkeypatch.setattr(joint, "FUNCTION_WORDS", frozenset({"w3", "w4"}))
     models = [model_of({"head": "linear"}), model_of({}), model_of({"rows": 2}, "concat")]
     texts = [

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from starlette.applications import Starlette
 
-from limelight.serve.guard import refuse
-from limelight.serve.limits import Limits, RequestError
-from limelight.serve.posts import LARGE_REQUESTS, PIECE, SENT_BYTES, Posts, Workers, _pieces, to_json
+from limelight.serve.http.guard import refuse
+from limelight.serve.http.limits import Limits, RequestError
+from limelight.serve.http.posts import LARGE_REQUESTS, PIECE, SENT_BYTES, Posts, Workers, _pieces, to_json
 from refusing import refuses
 
 LARGE = {

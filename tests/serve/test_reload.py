@@ -11,7 +11,8 @@ import pytest
 
 import limelight
 import trained
-from limelight.serve import create_app, models
+from limelight.serve import create_app
+from limelight.serve.api import models
 
 TEXT = "w1 w2 w3"
 

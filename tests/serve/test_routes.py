@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 import limelight
 import trained
 from limelight.serve import create_app
-from limelight.serve.limits import CODES
-from limelight.serve.metrics import log
+from limelight.serve.http.limits import CODES
+from limelight.serve.http.metrics import log
 from refusing import refuses
 
 TEXTS = trained.texts_of(5)
@@ -280,7 +280,7 @@ def test_a_log_of_json(folders, capfd, monkeypatch):
 def test_ready_unless_too_many_wait(folders, monkeypatch):
     client = TestClient(create_app({"stars": folders["stars"]}, token="secret"))
     assert client.get("/ready").json() == {"ready": True}
-    monkeypatch.setattr("limelight.serve.batching.Batcher.is_full", True)
+    monkeypatch.setattr("limelight.serve.api.batching.Batcher.is_full", True)
     answer = client.get("/ready")
     assert (answer.status_code, answer.json()["error"]) == (503, "too many requests wait for stars")
     assert client.get("/health").status_code == 200

@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 
 import limelight
 from limelight.serve import create_app
-from limelight.serve.limits import Limits
-from limelight.serve.metrics import Metrics
-from limelight.serve.posts import Posts
-from limelight.serve.searching import IndexRoutes
+from limelight.serve.api.searching import IndexRoutes
+from limelight.serve.http.limits import Limits
+from limelight.serve.http.metrics import Metrics
+from limelight.serve.http.posts import Posts
 
 ROWS = [
     {"text": "The soup was cold.", "stars": 2, "city": "Ghent"},
@@ -123,7 +123,7 @@ def test_what_cannot_be_searched(client, body, status, code):
 
 
 def test_hits_beyond_the_words_of_a_request_have_no_pairs(client, monkeypatch):
-    monkeypatch.setattr("limelight.serve.searching.MAX_HIT_WORDS", 6)  # the first text has 5
+    monkeypatch.setattr("limelight.serve.api.searching.MAX_HIT_WORDS", 6)  # the first text has 5
     first, *others = client.post("/search", json={"query": "cold soup"}).json()
     assert len(first["words"]) == 5
     for hit in others:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from explain.models import random_model
+from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
 from limelight.explain.overview import overview
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
-from limelight.runtime.refits import fit_refits
 from limelight.text.dataset import Dataset, Split
 from limelight.training import explanation_facts
 from trained import LABELS, texts_of

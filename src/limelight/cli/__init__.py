@@ -53,8 +53,8 @@ def start() -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error is one line on standard error.
 
-    >>> main(["completion", "--help"])  # doctest: +ELLIPSIS
-    usage: limelight completion ...
+    >>> main(["info", "--help"])  # doctest: +ELLIPSIS
+    usage: limelight info ...
     0
     """
     with utf8_streams():

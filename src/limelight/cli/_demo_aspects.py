@@ -14,9 +14,9 @@ from ._demo_shared import check_out, log, save
 from ._shared import table
 
 if TYPE_CHECKING:
+    from ..aspects.seeds import Aspects
     from ..explain.lifts import Lifts
     from ..explain.report import Report
-    from ..reading.aspects import Aspects
     from ..runtime.model import Model
 
 REVIEWS, TESTED, FOUND = 450, 120, 6  # reviews to train on; held out; aspects to find
@@ -61,8 +61,8 @@ def _write_reviews(out: Path, count: int, seed: int) -> tuple[list[Any], list[An
 
 
 def _train(out: Path, args: argparse.Namespace, rows: list[Any]) -> Model:
+    from ..aspects.find import settle_aspects
     from ..config.presets import preset
-    from ..runtime.find_aspects import settle_aspects
     from ..runtime.start import start_of
     from ..text.encode import encode_texts
     from ..text.tasks import ORDINAL

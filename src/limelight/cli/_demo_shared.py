@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import LimelightError
 
 if TYPE_CHECKING:
-    from ..reading.aspects import Aspects
+    from ..aspects.seeds import Aspects
     from ..runtime.model import Model
     from ..text.encode import Dataset
     from ..training import Fitted
@@ -40,8 +40,8 @@ def check_out(out: Path, files: Sequence[str]) -> None:
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, source: str, aspects: Aspects | None = None) -> Model:
     """Measure and save the model of a demo, which replaces that of an earlier one."""
+    from ..aspects.facts import facts_of_training
     from ..runtime.model import Model
-    from ..runtime.model_aspects import facts_of_training
     from ..training.outcome import calibrate, facts_of, results_of
     from ..training.outcome import save as save_model
 

@@ -20,7 +20,7 @@ from ..errors import LimelightError
 
 COMMANDS = (  # in the order of the help
     "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
-    "similar", "trust", "explore", "index", "search", "info", "serve", "encode", "pretrain", "completion",
+    "similar", "explore", "index", "search", "info", "serve", "encode", "pretrain",
 )  # fmt: skip
 DEFAULT_PRESET = "small"
 conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together

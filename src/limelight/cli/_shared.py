@@ -141,20 +141,6 @@ def data_from(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def parse_aspect_labels(given: str) -> dict[str, str]:
-    """Columns by aspect, from rooms=room_stars,service.
-
-    >>> parse_aspect_labels("rooms=room_stars,service")
-    {'rooms': 'room_stars', 'service': 'service'}
-    """
-    pairs = [each.partition("=") for each in given.split(",")]
-    found = {name.strip(): (column or name).strip() for name, _, column in pairs}
-    if len(found) < len(pairs) or not all(found) or not all(found.values()):
-        wrong = f"--aspect-labels is {given[:80]!r}; it must look like rooms=room_stars,service=service_stars"
-        raise LimelightError(wrong, code="option-value")
-    return found
-
-
 def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
     """Encode the tables that the flags name."""
     from ..runtime.start import start_of

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimelightError
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_terminal, parse_aspect_labels, print_result, sample, table_rows
+from ._shared import add_shared, on_terminal, print_result, sample, table_rows
 
 if TYPE_CHECKING:
-    from ..reading.aspects import Aspect, Aspects
-    from ..runtime.find_aspects import Found
-    from ..tables.table import Table
-    from ..text.tokenizer import Tokenizer
+    from ..aspects.find import Found
+    from ..aspects.seeds import Aspect, Aspects
 
 HELP = "list or edit the aspects of a model: what reviews praise and blame"
 USAGE = "%(prog)s MODEL [edits]"
@@ -28,11 +26,9 @@ trained. Several are made in the order given.
 
   limelight aspects model --set hotels            also restaurants, products, apps, or a JSON file
   limelight aspects model --find 8 --data reviews.csv --text text
-  limelight aspects model --grow --data reviews.csv --text text
   limelight aspects model --rename rooms=room --off sleep_quality
   limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
   limelight aspects model --add value=pricey,"resort fee" --remove location=beach
-  limelight aspects model --data rated.csv --text text --aspect-labels rooms=room_stars,service=service_stars
   limelight aspects model --forbid hilton,marriott      the model does not read these words any more
   limelight aspects model --forbid-values-of hotel --data reviews.csv      nor the names in this column"""
 
@@ -54,16 +50,7 @@ _ANEW = ("set", "find")  # edits that do not need the aspects a model has
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(parser, "--data", "FILE", "table for --find, --grow, --aspect-labels or --forbid-values-of")
-    add_flag(
-        parser, "--grow", "", "add words of --data nearest in meaning to each aspect's, after other edits"
-    )
-    add_flag(
-        parser,
-        "--aspect-labels",
-        "A=COL,...",
-        "columns with ratings of aspects, from which their stars are estimated",
-    )
+    add_flag(parser, "--data", "FILE", "table for --find or --forbid-values-of")
     add_shared(parser, "--json", "--text", "--skip-bad")
     add_flag(parser, "--forbid", "WORD,...", "words that the model must not read, as if no text had them")
     values = "forbid the words of this column of --data, but for those that its texts use as ordinary words"
@@ -79,33 +66,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Edit the aspects if that is asked for, and list them."""
-    from ..reading.aspects import Aspects
-    from ..runtime.model_aspects import read_aspects, write_aspects
+    from ..runtime.saved_aspects import read_aspects, write_aspects
 
     _check(args)
-    texts = _read_texts(args)
-    searched = _find(args, texts)  # before the folder is locked: it takes a while
+    searched = _find(args)  # before the folder is locked: it takes a while
     edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
     changes = [(name, given, edits[name]) for name, given in args.edits]
     done, anew = [f"{name} {given}" for name, given in args.edits], bool(changes) and changes[0][0] in _ANEW
-    grown: list[Aspect] = []
 
     def change(aspects: Aspects) -> Aspects:
         for name, given, edit in changes:
             aspects = _edited(aspects, name, given, edit)
-        for each in grown:
-            aspects = aspects.add(each.name, each.seeds)
         return aspects
 
-    if args.grow:
-        grown = _grow(change(Aspects() if anew else read_aspects(args.model)), texts)
-        lines = ((each.name, some) for each in grown for some in textwrap.wrap(", ".join(each.seeds), 120))
-        done += [f"grow {name}={some}" for name, some in lines]  # an edit that the history keeps is short
-    if args.aspect_labels:  # all edits or none: rated first, then written
-        rated = _rate(args, change, texts and texts.table)
-        done.append(f"aspect-labels {args.aspect_labels} of {args.data}")
-        found = write_aspects(args.model, lambda _: rated, *done, anew=True, rated=True)
-    elif done:
+    if done:
         found = write_aspects(args.model, change, *done, anew=anew)
     else:
         found = read_aspects(args.model)
@@ -118,9 +92,6 @@ def run(args: argparse.Namespace) -> None:
         text = (
             searched.format() if len(args.edits) == 1 else f"{searched.format()}\n\nafter all edits:\n{text}"
         )
-    if args.grow:
-        data["grown"] = {each.name: list(each.seeds) for each in grown}
-        text = _format_grown(args.model, grown)
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
     if ordinary:
@@ -133,10 +104,10 @@ def _check(args: argparse.Namespace) -> None:
     from ..runtime.forbidden import check_words
 
     counts = [given for name, given in args.edits if name == "find"]
-    needs_data = bool(counts or args.aspect_labels or args.forbid_values_of)
-    if len(counts) > 1 or needs_data > bool(args.data) or bool(args.data) > bool(needs_data or args.grow):
+    needs_data = bool(counts or args.forbid_values_of)
+    if len(counts) > 1 or needs_data != bool(args.data):
         example = "limelight aspects model --find 8 --data a.csv"
-        flags = "--find N, --grow, --aspect-labels or --forbid-values-of"
+        flags = "--find N or --forbid-values-of"
         raise conflict(f"{flags}, and --data FILE belong together: {example}")
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
@@ -185,7 +156,7 @@ class _Search(NamedTuple):
 
     @property
     def aspects(self) -> Aspects:
-        from ..reading.aspects import Aspects
+        from ..aspects.seeds import Aspects
 
         return Aspects(each.aspect for each in self.found)
 
@@ -206,65 +177,23 @@ class _Search(NamedTuple):
         return "\n".join(lines)
 
 
-class _Texts(NamedTuple):
-    """What --find and --grow look at."""
-
-    texts: list[str]
-    rows: int  # of the table, which may have more
-    name: str
-    tokenizer: Tokenizer
-    table: Table  # to read ratings from, too, if there are any
-
-
-def _read_texts(args: argparse.Namespace) -> _Texts | None:
-    """The texts of --data, or a sample of them, if words are to be taken from them."""
-    if not args.data or not (args.grow or any(name == "find" for name, _ in args.edits)):
+def _find(args: argparse.Namespace) -> _Search | None:
+    """Find aspects in the texts of --data, or a sample of them, if --find says so."""
+    counts = [int(given) for name, given in args.edits if name == "find"]
+    if not counts:
         return None
-    from ..runtime.find_aspects import MAX_TEXTS
+    from ..aspects.facts import check_takes_aspects
+    from ..aspects.find import MAX_TEXTS, find_in_texts
     from ..runtime.model import Model
-    from ..runtime.model_aspects import check_takes_aspects
     from ..tables.table import open_table
 
     model = Model.load(args.model)
     check_takes_aspects(model.task, model.pair)
-    table = open_table(args.data)
-    if args.aspect_labels:
-        table.hold()
-    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=table)
+    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=open_table(args.data))
     if on_terminal():
         print(f"looking at {len(rows):,} texts", file=sys.stderr)
-    return _Texts([row.text for row in rows], count, name, model.tokenizer, table)
-
-
-def _find(args: argparse.Namespace, read: _Texts | None) -> _Search | None:
-    """Find aspects if --find says so."""
-    counts = [int(given) for name, given in args.edits if name == "find"]
-    if not counts or read is None:
-        return None
-    from ..runtime.find_aspects import find_in_texts
-
-    found = find_in_texts(read.texts, counts[0], read.tokenizer)
-    return _Search(found, len(read.texts), read.rows, read.name)
-
-
-def _grow(aspects: Aspects, read: _Texts | None) -> list[Aspect]:
-    """The aspects that get more seeds, each with the new ones alone."""
-    from ..runtime.grow_aspects import grow_aspects, new_seeds
-
-    return new_seeds(aspects, grow_aspects(aspects, read.texts if read else None))
-
-
-def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects], table: Table | None) -> Aspects:
-    """The aspects after the edits, whose estimates follow their ratings in a table."""
-    from ..runtime.aspect_ratings import collect_ratings
-    from ..runtime.model import Model
-
-    columns = parse_aspect_labels(args.aspect_labels)
-    model = Model.load(args.model)
-    model = model.with_aspects(change(model.aspects))
-    rows = table_rows(args, model, need_label=False, further=list(columns.values()), table=table)
-    texts, ratings = collect_ratings(rows, list(columns), model.rating_scale)
-    return model.rate_aspects(texts, ratings, progress=on_terminal()).aspects
+    found = find_in_texts([row.text for row in rows], counts[0], model.tokenizer)
+    return _Search(found, len(rows), count, name)
 
 
 def _named(name: str, given: str) -> tuple[str, str]:
@@ -308,7 +237,7 @@ def _remove(aspects: Aspects, given: str) -> Aspects:
 
 
 def _set(_: Aspects, given: str) -> Aspects:
-    from ..reading.aspects import Aspects
+    from ..aspects.seeds import Aspects
 
     return Aspects.of(given)
 
@@ -325,14 +254,6 @@ _EDITS: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
-def _format_grown(model: str, grown: list[Aspect]) -> str:
-    if not grown:
-        return "no word is near enough in meaning to be added; --add gives an aspect more words"
-    todo = f"limelight aspects {model} --remove {grown[0].name}=WORD,..."
-    lines = [_format_aspect(each, f" (+{len(each.seeds)})") for each in grown]
-    return "\n".join([f"added these words; to take away what does not fit: {todo}", *lines])
-
-
 def _format(model: str, aspects: Aspects) -> str:
     if not aspects:
         return f"{model} has no aspects; give it some: limelight aspects {model} --set hotels"
@@ -343,6 +264,4 @@ def _format_aspect(aspect: Aspect, note: str = "") -> str:
     """A name with a note, and below it the words."""
     words = ", ".join(aspect.seeds) + (f"; not: {', '.join(aspect.excluded)}" if aspect.excluded else "")
     lines = textwrap.fill(words, 100, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
-    if aspect.rating is not None:
-        note += f" (stars learnt from {aspect.rating.texts:,} ratings)"
     return f"{aspect.name}{'' if aspect.enabled else ' (off)'}{note}\n{lines}"

@@ -25,7 +25,7 @@ HELP = "show what decided a prediction and what each row read, in the terminal o
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
 that speak against it; words that are read together, such as "not good"; and with --all-rows what each row
-read. --by chooses how it is found out what decided, and 'limelight trust' measures how faithful each way is.
+read. --by chooses how it is found out what decided.
 With --data, many texts make one page. A reader, which has no labels, shows what each row read.
 
   limelight explain model "The soup was cold but the waiter was lovely."

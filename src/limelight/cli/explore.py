@@ -15,8 +15,8 @@ from ._shared import COLUMNS, add_shared, check_out, load_models, on_terminal, s
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..search.index import Index
-    from ..serve.explored import ExploredData
-    from ..serve.neighbours import Neighbours
+    from ..serve.explorer.explored import ExploredData
+    from ..serve.explorer.neighbours import Neighbours
     from ..tables.rows import Row
 
 MAX_ROWS_LIVE = 200_000  # rows in the live page
@@ -83,8 +83,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _save(args: argparse.Namespace, model: Model) -> None:
-    from ..serve.one_file import save_page
-    from ..serve.packed_model import check_packable
+    from ..serve.explorer.one_file import save_page
+    from ..serve.explorer.packed_model import check_packable
 
     check_packable(model, args.words, args.precision)
     data = _read_data(args, [model], MAX_ROWS_SAVED)
@@ -119,7 +119,7 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
 def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
     """An index if it is given; otherwise the data, by the bundled reader if the model began as one."""
     from ..runtime.reader import load
-    from ..serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+    from ..serve.explorer.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
 
     if index is not None:
         return IndexNeighbours(index)
@@ -151,7 +151,7 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     """A sample of the rows of DATA, as the models read them."""
     if args.data is None:
         return None
-    from ..serve.explored import explore_data
+    from ..serve.explorer.explored import explore_data
     from ..text.tasks import find_task
 
     model = models[0]

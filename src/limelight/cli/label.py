@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 def _descriptions(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
-    from ..serve.label_texts import read_descriptions
+    from ..serve.labelling.texts import read_descriptions
 
     return read_descriptions(path)
 
@@ -68,7 +68,7 @@ def _descriptions(path: str | None) -> dict[str, str]:
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
     """Serve the page until Ctrl-C, and write the table."""
     try:
-        from ..serve.label_texts import label
+        from ..serve.labelling.texts import label
     except ImportError as error:
         raise LimelightError(
             f"label needs {error.name}: pip install '.[serve]'", code="needs-extra"

@@ -69,9 +69,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _run_bulk(args: argparse.Namespace) -> None:
+    from ..aspects.facts import require_aspects
     from ..bulk import Predictor
     from ..runtime.model import Model
-    from ..runtime.model_aspects import require_aspects
 
     if not args.out:
         raise conflict("--engine needs --out, a folder")

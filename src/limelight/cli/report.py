@@ -115,7 +115,7 @@ def _summarise(
 
 def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) -> bool:
     """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
-    from ..runtime.model_aspects import require_aspects
+    from ..aspects.facts import require_aspects
     from ..text.tasks import find_task
 
     if args.date or args.by or args.summary:

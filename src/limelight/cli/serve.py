@@ -54,14 +54,14 @@ LIMITS = (
     ("--max-texts", 2**13, "texts of a request; 32 where an answer has many thousand numbers per text"),
     ("--max-words", 2**20, "words of a request; 2,048 in the same cases, and 16,384 of one text"),
     ("--max-waiting", 512, "requests that wait for a model; more are answered with status 429"),
-    ("--max-connections", 1024, "connections of a worker; beyond that, those idle for longest are closed"),
+    ("--max-connections", 1024, "connections of a worker; more are answered with status 503"),
 )
 
 
 def run(args: argparse.Namespace) -> None:
     """Serve until stopped."""
     try:
-        from ..serve.limits import Limits
+        from ..serve.http.limits import Limits
         from ..serve.server import serve
     except ImportError as error:
         raise LimelightError(

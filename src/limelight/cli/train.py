@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
-from ._shared import (
-    add_data,
-    add_run,
-    data_from,
-    metrics_table,
-    parse_aspect_labels,
-    print_result,
-    print_resume,
-    run_job,
-)
+from ._shared import add_data, add_run, data_from, metrics_table, print_result, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
@@ -58,8 +49,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps; 8: find up to 8"
     )
     add_flag(parser, "--aspects", "FILE_OR_NAME_OR_N", lists)
-    rated = "columns with ratings of aspects, from which their stars are estimated; cells may be empty"
-    add_flag(parser, "--aspect-labels", "A=COL,...", rated)
     add_recipe(parser)
 
 
@@ -84,12 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> TrainJob:
-    from ..runtime.find_aspects import aspects_given
+    from ..aspects.find import aspects_given
     from ..training.train_job import TrainJob
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset or args.old_dev or args.aspects
-        other = other or args.aspect_labels or args.rehearse is not None
+        other = other or args.rehearse is not None
         if other or given_options(args) or given_data(args):
             raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
@@ -103,7 +92,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects,
         rehearse=args.rehearse or 0,
-        aspect_labels=parse_aspect_labels(args.aspect_labels) if args.aspect_labels else {}, **data,
+        **data,
     )  # fmt: skip
     if job.encoded:
         check_encoded(args)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from ..aspects.facts import check_takes_aspects, facts_of_training
+from ..aspects.find import settle_aspects
 from ..config.effects import warn_unused
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.find_aspects import settle_aspects
-from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce

@@ -7,9 +7,8 @@ from typing import Any, Self, cast
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..errors import LimelightError
 from ..reading.reading import Reading
-from ..text.coerce import as_list, as_texts, check_same_length
+from ..text.coerce import as_texts
 from ..text.encode import Texts
 from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
@@ -19,13 +18,12 @@ class _Texts(Mixin):
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None, reasons: Any = None,
-        not_reasons: Any = None, aspect_labels: Any = None,
+        not_reasons: Any = None,
     ) -> Self:  # fmt: skip
         """Learn from texts and their labels: lists, numpy arrays, pandas or Arrow columns.
 
         `reasons` has for each text the words that are the reason for its label (phrases, or [start, end] of
         characters), or None; `not_reasons` words that must not be one. Both count as further texts.
-        `aspect_labels` has for some aspects a rating of each text, or None: {"rooms": [5, None, 2]}.
 
         `dev` is a pair (texts, labels) for choosing the best epoch; without it, a stratified share of the
         rows (`holdout`) is held out. Ctrl-C keeps the best epoch so far.
@@ -34,15 +32,7 @@ class _Texts(Mixin):
         if dev is not None:
             texts, labels = split_dev(dev, 2, "(texts, labels)")
             part = Texts(as_texts(texts, "dev texts"), labels)
-        texts, ratings = as_texts(X), {}
-        for name, each in ({} if aspect_labels is None else aspect_labels).items():  # before the long work
-            ratings[name] = as_list(each, f"ratings of {name!r}")
-            check_same_length(texts, ratings[name], f"ratings of {name!r}")
-        if ratings and not self.aspects:
-            raise LimelightError("aspect_labels are ratings of aspects: give aspects, too", code="no-aspects")
-        self._fit((texts, None), y, sample_weight, part, (reasons, not_reasons))
-        if ratings:
-            self.model_ = self.model_.rate_aspects(texts, ratings)
+        self._fit((as_texts(X), None), y, sample_weight, part, (reasons, not_reasons))
         return self
 
     def predict(self, X: Any) -> Any:

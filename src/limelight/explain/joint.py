@@ -15,11 +15,11 @@ import numpy as np
 
 from ..reading.pieces import Pieces, split_pieces
 from ..reading.reading import AnyReading, JointWords, PairReading
-from ..reading.row_names import FUNCTION_WORDS, is_function_word
 from ..runtime.model import Model
 from ..text.labels import Label
 from ..text.questions import class_values
 from ..text.tasks import find_task
+from ..text.word_kinds import FUNCTION_WORDS, is_function_word
 from .variants import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
@@ -61,7 +61,7 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
 
 
 def page_rules(task: str, labels: Sequence[Label]) -> dict[str, Any]:
-    """The words and limits, for a page that looks for them itself (serve/page/joint.js)."""
+    """The words and limits, for a page that looks for them itself (serve/explorer/page/joint.js)."""
     least = None if find_task(task).is_number else _least(task, labels)
     return {
         "minJoint": MIN_JOINT, "minAnswer": least, "minTimes": MIN_TIMES, "maxJoint": MAX_JOINT,

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..reading.reading import AnyReading
-from ..reading.row_names import is_function_word
 from ..text.metrics import wilson
 from ..text.names import Names
+from ..text.word_kinds import is_function_word
 
 MIN_TEXTS, MIN_TEXTS_OF_GROUP = 3, 10  # that have a word: one written as a name, and one of a single group
 MIN_SHARE = 0.8  # of the texts that have a word, in one group

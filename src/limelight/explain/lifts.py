@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..aspects.facts import require_aspects
+from ..aspects.seeds import normalise
 from ..errors import LimelightError, warn
-from ..reading.aspects import normalise
 from ..reading.reading import Reading
 from ..runtime.model import Model
-from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
 from ..tables.rows import is_missing
 from ..text.labels import Label

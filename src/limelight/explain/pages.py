@@ -1,4 +1,4 @@
-"""The pages of `limelight report` and `limelight trust`: a verdict in words, then the figures behind it."""
+"""The pages of `limelight report`: a verdict in words, then the figures behind it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
-from ..network.parts import rows_of
 from ..reading import captions
 from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
-from ..runtime.decided import SHARES
 from ..runtime.held_out import HeldOut, development_sentence
-from ..runtime.model import Model
 from ..text.metrics import Metrics
 from ..text.tasks import find_task
 from . import plots
-from .attribution import NAMES
 from .calibration import mcnemar
 from .leaks import Leak
 from .lifts import CLASS, Lifts
@@ -29,7 +25,6 @@ from .lifts_page import LiftsPage
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
 from .render import render_page
-from .trust import RANDOM, Trust
 
 if TYPE_CHECKING:
     from .report import Baselines, ModelReport
@@ -44,26 +39,6 @@ CURVES = {  # title -> line -> key in the training history
     "F1": {"training": "f1", "dev": "dev_f1", "weighted dev": "dev_weighted_f1"},
     "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
 }
-# In the order of the plot's colours.
-LINES = {"random": RANDOM, "attention": NAMES["attention"], "decided": NAMES["effect"]}
-
-
-def trust_page(
-    trust: Trust, model: Model, *, name: str, data: str, agreement: Agreement | None = None, other: str = ""
-) -> str:
-    """The page for a model of this name on this data; with `agreement`, also how it agrees with another."""
-    curves = {line: trust[of].drop_without.mean(axis=0).tolist() for line, of in LINES.items()}
-    ticks = [f"{share:.0%}" for share in SHARES]
-    return render_page(
-        "trust.html.jinja", title=f"How far to trust {name} on {data}", trust=trust,
-        agreement=agreement, other=other, names=model.row_names or ("",) * len(trust.rows),
-        labelled=any(row.accuracy_drop is not None for row in trust.rows),
-        has_max_row=rows_of(model.recipe.model).has_max_row,
-        plot=plots.curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
-    )  # fmt: skip
-
-
-# ---------------------------------------------------------------- reports
 
 
 def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:

@@ -187,12 +187,13 @@ class Summary:
 
     @property
     def groups(self) -> list[GroupRow]:
-        """The largest groups, those with the best answers first."""
+        """Those that certainly differ, then the largest ones; the best answers first."""
         groups = self.lifts.groups
         if groups is None or len(groups.names) < 2:
             return []
-        first = list(zip(groups.names, groups.counts, groups.answers, strict=True))[:MAX_GROUPS]
-        first.sort(key=lambda each: -(each[2].mean or 0))
+        first = list(zip(groups.names, groups.counts, groups.answers, strict=True))
+        first.sort(key=lambda each: not any(self._differs(each[0])))  # stable: by size within
+        first = sorted(first[:MAX_GROUPS], key=lambda each: -(each[2].mean or 0))
         return [GroupRow(_shortened(name), n, mean, *self._differs(name)) for name, n, mean in first]
 
     def _differs(self, group: str) -> tuple[list[str], list[str]]:

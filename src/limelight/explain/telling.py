@@ -12,7 +12,7 @@ from unicodedata import category
 import numpy as np
 
 from ..reading.reading import Reading
-from ..reading.row_names import is_function_word
+from ..text.word_kinds import is_function_word
 
 MAX_PHRASE = 3  # words
 MIN_PHRASE_TEXTS = 2

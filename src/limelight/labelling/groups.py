@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..reading.row_names import is_function_word
 from ..search.words import find_words
+from ..text.word_kinds import is_function_word
 from .state import Labels
 from .views import Group
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..text.tasks import MULTI_LABEL, find_task
@@ -53,3 +55,14 @@ def _best_threshold(p: np.ndarray, truth: np.ndarray) -> float:
     f1[np.append(p[1:] == p[:-1], False)] = 0  # equal probabilities cannot be told apart
     best = np.flatnonzero(f1 == f1.max())
     return float(cuts[best[np.abs(cuts[best] - 0.5).argmin()]])
+
+
+class EncodedText(NamedTuple):
+    """One text with everything the encoder computed for it."""
+
+    text: str
+    known: np.ndarray  # (n,): False where the word is outside the vocabulary
+    offsets: np.ndarray  # (n, 2)
+    M: np.ndarray  # (r, 2u)
+    A: np.ndarray  # (r, n)
+    H: np.ndarray  # (n, 2u)

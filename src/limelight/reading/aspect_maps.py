@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..aspects.sums import AspectShare, AspectSum
 from ..text.tasks import find_task
 from . import captions
-from .aspect_sum import AspectShare, AspectSum
 from .heat_map import HeatMap
 from .pieces import Pieces, printable
 

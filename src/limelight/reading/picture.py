@@ -13,6 +13,7 @@ from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..text.labels import compose
 from ..text.tasks import find_task
+from ..text.word_kinds import is_function_word
 from . import captions
 from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
@@ -22,7 +23,7 @@ from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
 from .row_groups import group_rows, mean_row
-from .row_names import is_function_word, join_names, says_little
+from .row_names import join_names, says_little
 
 if TYPE_CHECKING:
     from .comparison import Drawable

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..aspects.seeds import Aspects
+from ..aspects.sums import AspectShare, AspectSum, sum_by_aspect
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from ..text.questions import Between, are_numbers, class_values
 from ..text.tasks import Task, find_task
-from .aspect_rating import RatedWords
-from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
-from .aspects import Aspects
 from .pieces import split_pieces
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
@@ -200,7 +199,6 @@ class Reading(_Predicted):
     # (n,): of a model with aspects whose classes are numbers, each word's share in their mean; and the bias
     in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
-    rated: Mapping[str, RatedWords] = field(default_factory=dict)  # by aspect: what ratings have taught
     refits: np.ndarray | None = None  # (n, refits): each word's share by heads refitted to resampled texts
     about: int | None = None  # the class that `decided` was asked for, rather than the predicted one
 
@@ -323,7 +321,7 @@ class Reading(_Predicted):
         if self.in_mean is not None:
             unit, (weights, bias) = "mean", self.in_mean
         values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
-        how = unit, values, self.rated, None if unit == "probability" else self.refits
+        how = unit, values, None if unit == "probability" else self.refits
         return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, *how)
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..text.word_kinds import GRAMMAR, MEANING, PUNCTUATION, SMALL, is_function_word, is_kind
+
 MAX_WORDS = 8  # of a row
 MIN_OCCURRENCES = 5  # of a word
 MIN_LIFT = 2.0  # a word must get this many times its even share
@@ -17,32 +19,8 @@ LISTED_FROM = 0.05  # of the share of the word it reads most; less is not what t
 CLEAR_SHARE, CLEAR_LIFT = 0.25, 3.0
 KIND_SHARE, KIND_LIFT = 0.5, 1.5
 MAX_NAME_WORDS = 3
-# English. In other languages a name is the words alone.
-_GRAMMAR = {
-    "articles": "a an the",
-    "pronouns": "i you he she it we they me him her us them my your his its our their mine yours this that "
-    "these those myself yourself himself herself itself who whom whose something someone everyone",
-    "prepositions": "to in at on with from into by of for about over under after before through during "
-    "between against without within upon towards toward via off up out down near across along around",
-    "linking words": "and or but nor so yet because if than then though although while as which that when "
-    "where unless since whether of and/or also however",
-    "auxiliary verbs": "is are was were be been being am 's 're 'm has have had 've do does did can could "
-    "will would shall should may might must ca wo 'll 'd",
-}
-_MEANING = {
-    "negation": "not n't no never neither nor nothing none nobody cannot without hardly lack lacks",
-    "people": "man woman men women boy girl boys girls child children kid kids people person guy guys lady "
-    "ladies baby family mother father son daughter wife husband friend friends brother sister someone crowd",
-    "numbers": "one two three four five six seven eight nine ten hundred thousand million first second "
-    "third half many several few",
-    "time": "day days night week weeks month months year years hour hours minute minutes today yesterday "
-    "tomorrow now then january february march april june july august september october november december",
-}
-_KINDS = {kind: frozenset(words.split()) for kind, words in (_MEANING | _GRAMMAR).items()}
-FUNCTION_WORDS = frozenset(word for kind in _GRAMMAR for word in _KINDS[kind])
-_SMALL, _PUNCTUATION = "small words", "punctuation"
-_NAMED_KINDS = (*_MEANING, _PUNCTUATION, *_GRAMMAR, _SMALL)  # the first that fits names a row
-_LEAST = (*_GRAMMAR, _PUNCTUATION, _SMALL)  # the kinds that say least about a text
+_NAMED_KINDS = (*MEANING, PUNCTUATION, *GRAMMAR, SMALL)  # the first that fits names a row
+_LEAST = (*GRAMMAR, PUNCTUATION, SMALL)  # the kinds that say least about a text
 
 
 class RowWords(NamedTuple):
@@ -98,7 +76,7 @@ def _name(
         share, of_kind = mass[own].sum(), [words[k] for k in top if own[k]]
         if share >= KIND_SHARE and share >= KIND_LIFT * even[own].sum() and of_kind:
             return f"{kind}: {_list(of_kind)}"
-    top = [k for k in top if not kinds[_PUNCTUATION][k]]
+    top = [k for k in top if not kinds[PUNCTUATION][k]]
     if mass[top].sum() < max(CLEAR_SHARE, CLEAR_LIFT * even[top].sum()):
         return ""
     return _list([words[k] for k in top])
@@ -125,29 +103,7 @@ def saved_names(facts: Mapping[str, Any], count: int) -> tuple[str, ...]:
 def _list(words: list[str]) -> str:
     """A few words; commas between punctuation would be read as one of them."""
     shown = words[:MAX_NAME_WORDS]
-    return (" " if any(is_kind(word, _PUNCTUATION) for word in shown) else ", ").join(shown)
-
-
-def is_kind(word: str, kind: str) -> bool:
-    """Whether a word is of a kind such as "people", "time" or "numbers"; English.
-
-    >>> is_kind("Wife", "people"), is_kind("soup", "people")
-    (True, False)
-    """
-    if kind == _PUNCTUATION:
-        return not any(map(str.isalnum, word))
-    if kind == _SMALL:
-        return is_function_word(word)
-    return word.lower() in _KINDS[kind] or (kind == "numbers" and word.isdecimal())
-
-
-def is_function_word(word: str) -> bool:
-    """Whether it is grammar or punctuation rather than meaning; English.
-
-    >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
-    (True, True, False)
-    """
-    return word.lower() in FUNCTION_WORDS or is_kind(word, _PUNCTUATION)
+    return (" " if any(is_kind(word, PUNCTUATION) for word in shown) else ", ").join(shown)
 
 
 def says_little(name: str) -> bool:

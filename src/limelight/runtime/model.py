@@ -10,12 +10,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..aspects.facts import aspect_facts, check_takes_aspects, saved_aspects
+from ..aspects.refits import refit_shares, saved_refits
+from ..aspects.seeds import Aspects
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
 from ..network.modules import Modules
-from ..network.outputs import activate
+from ..network.outputs import EncodedText, activate
 from ..network.parts import check_weights, linear_part, rows_of, shapes
-from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading, Scores, find_class, same_class
 from ..text.labels import Label
@@ -23,16 +25,14 @@ from ..text.learnt_rows import LearntRows
 from ..text.questions import Mean, Probability, Question, are_numbers, class_values
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
-from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
 from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .model_aspects import aspect_facts, check_takes_aspects, require_aspects, saved_aspects, write_aspects
-from .refits import refit_shares, saved_refits
-from .runner import EncodedText, progress_bar
+from .runner import progress_bar
+from .saved_aspects import write_aspects
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
@@ -66,7 +66,6 @@ class Model(Embedder):
         self.refits = saved_refits(self.facts.get("refits"), self.recipe.model)
         if self.aspects:
             check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
-            check_ratings(self.aspects, self.recipe.model)
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
@@ -133,7 +132,7 @@ class Model(Embedder):
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
         check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
-        return self._with(Aspects.of(aspects).without_other_ratings(self.aspects))
+        return self._with(Aspects.of(aspects))
 
     def _with(self, found: Aspects) -> Model:
         other = copy.copy(self)
@@ -141,42 +140,12 @@ class Model(Embedder):
         other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
         return other
 
-    def rate_aspects(
-        self, texts: Sequence[str], ratings: Mapping[str, Sequence[float | None]], progress: bool = False
-    ) -> Model:
-        """The same model, whose estimates of aspects follow ratings of them: for each text one, or None.
-
-        >>> rated = model.rate_aspects(texts, {"rooms": [5, None, 2, ...]})  # doctest: +SKIP
-        """
-        texts = list(check_texts(texts))
-        parsed = parse_ratings(ratings, self.rating_scale)
-        for name, each in parsed.items():
-            if len(each) != len(texts):
-                wrong = f"there are {len(each)} ratings of aspect {name!r} for {len(texts)} texts"
-                raise LimelightError(wrong, code="length-mismatch")
-        check_rated(require_aspects(self.aspects), parsed)
-        return self._with(
-            fit_ratings(self.aspects, self._encoded(texts, progress), parsed, self.recipe.model)
-        )
-
-    @property
-    def rating_scale(self) -> tuple[float, float] | None:
-        """The least and the largest rating of an aspect: those of the classes, if they are numbers."""
-        return rating_scale(self.task, self.labels)
-
-    def _encoded(self, texts: Sequence[str], progress: bool) -> Iterator[EncodedText]:
-        with progress_bar(len(texts), disable=not progress) as bar:
-            for start in range(0, len(texts), READ_AT_ONCE):
-                found = self._runner.encode_texts(texts[start : start + READ_AT_ONCE])
-                bar.update(len(found))
-                yield from found
-
     def save_aspects(self, folder: str | Path, edit: str = "set") -> None:
         """Write the aspects, and nothing else, into the folder that the model was loaded from.
 
         `edit` is what the history says of it.
         """
-        write_aspects(folder, lambda _: self.aspects, edit, anew=True, rated=True)
+        write_aspects(folder, lambda _: self.aspects, edit, anew=True)
 
     # ------------------------------------------------------------ labels and probabilities
 
@@ -495,7 +464,6 @@ class Model(Embedder):
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
             support=support, in_mean=in_mean, aspect_list=self.aspects, about=about,
-            rated=rate_words(self.aspects, text, recipe),
             refits=None if self.refits is None else refit_shares(self.refits, text, recipe),
         )  # fmt: skip
 

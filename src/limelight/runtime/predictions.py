@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..aspects.facts import require_aspects
 from ..errors import LimelightError, check_at_least
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
@@ -25,7 +26,6 @@ from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
-from .model_aspects import require_aspects
 
 Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels where a cell has no lists, and the training data had
@@ -188,7 +188,7 @@ class Predictions:
             mentioned = [int(each.mentioned) for each in own]
             added.append((NewColumn(name("mentioned"), "label", "int"), mentioned))
             added.append((NewColumn(name("effect"), "number"), [each.effect for each in own]))
-            if numbers or aspect.rating is not None:
+            if numbers:
                 rounded = [None if each.estimated is None else round(each.estimated, 2) for each in own]
                 added.append((NewColumn(name("stars"), "label", "float"), rounded))
             added.append((NewColumn(name("clause"), "label", "text"), [each.clause for each in own]))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least
+from ..network.outputs import EncodedText
 from ..network.parts import matrix_shape, rows_of
 from ..text.parallel import count_cores
 from ..text.tasks import find_task
@@ -38,17 +39,6 @@ CHUNK_TEXTS = 64, 4096  # at least, at most
 T = TypeVar("T")
 Prepare = Callable[[list[Any]], T]  # some texts or pairs -> their word ids
 Compute = Callable[[T, int], np.ndarray]  # (word ids, words of a batch) -> their rows
-
-
-class EncodedText(NamedTuple):
-    """One text with everything the encoder computed for it."""
-
-    text: str
-    known: np.ndarray  # (n,): False where the word is outside the vocabulary
-    offsets: np.ndarray  # (n, 2)
-    M: np.ndarray  # (r, 2u)
-    A: np.ndarray  # (r, n)
-    H: np.ndarray  # (n, 2u)
 
 
 class Runner(ABC):

@@ -12,8 +12,11 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from .app import create_app
-    from .limits import Limits
+    from .explorer.one_file import save_page
+    from .http.limits import Limits
 
-__all__ = ["Limits", "create_app"]
+__all__ = ["Limits", "create_app", "save_page"]
 
-__getattr__, __dir__ = lazy(__name__, {"app": "create_app", "limits": "Limits"})
+__getattr__, __dir__ = lazy(
+    __name__, {"app": "create_app", "explorer.one_file": "save_page", "http.limits": "Limits"}
+)

@@ -16,18 +16,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from .batching import BATCH_WORDS
-from .explored import ExploredData
-from .explorer import Explorer
-from .guard import Guard, check_token, describe_error, refuse, refuse_path
-from .limits import Limits, RequestError
-from .metrics import Metrics, SeldomLog, check_log_format, log
-from .models import ServedModels, Source
-from .neighbours import Neighbours
-from .openapi import document, page
-from .posts import Posts
-from .routes import Routes
-from .searching import IndexRoutes
+from .api.batching import BATCH_WORDS
+from .api.models import ServedModels, Source
+from .api.openapi import document, page
+from .api.routes import Routes
+from .api.searching import IndexRoutes
+from .explorer.explored import ExploredData
+from .explorer.neighbours import Neighbours
+from .explorer.routes import Explorer
+from .http.guard import Guard, check_token, describe_error, refuse, refuse_path
+from .http.limits import Limits, RequestError
+from .http.metrics import Metrics, SeldomLog, check_log_format, log
+from .http.posts import Posts
 from .systemd import tell_systemd
 
 

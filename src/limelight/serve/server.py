@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
-import socket
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from ipaddress import ip_address
 from typing import Any
 
-import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.reader import load
 from ..text.parallel import count_cores
 from .app import create_app
-from .connections import Connections, TimeoutProtocol, allow_connections, backlog_for
-from .explored import ExploredData
-from .guard import check_token
-from .limits import Limits
-from .metrics import log
-from .neighbours import Neighbours
-from .supervisor import Supervisor
-
-STOP_SECONDS = 30  # for requests in progress when the server is stopped
-HANG_SECONDS = 30  # without a sign of life from a worker that was ready, until another takes its place
+from .explorer.explored import ExploredData
+from .explorer.neighbours import Neighbours
+from .http.guard import check_token
+from .http.limits import Limits
+from .http.metrics import log
+from .http.run import configure, is_loopback, listen, run_one
 
 
 def serve(
@@ -61,7 +53,7 @@ def serve(
         if token is None and not is_loopback(listening):
             log(f"warning: anyone who can reach {host} can use these models; set LIMELIGHT_TOKEN to a secret")
         if workers > 1:
-            Supervisor(config, [listening]).run()
+            Multiprocess(config, [listening]).run()
         else:
             run_one(config, listening)
 
@@ -90,47 +82,3 @@ def explore(
     with listen("127.0.0.1", port) as listening:
         show(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
         run_one(configure(app), listening)
-
-
-def configure(app: Any, workers: int = 1, connections: int = 1024) -> uvicorn.Config:
-    """How uvicorn runs the application, or with several workers the function that makes it."""
-    connections = allow_connections(connections)
-    protocol: Any = partial(TimeoutProtocol, open_connections=Connections(connections))
-    return uvicorn.Config(
-        app, factory=workers > 1, workers=workers, http=protocol, ws="none", lifespan="on",
-        backlog=backlog_for(connections),
-        log_config=None, log_level="error", access_log=False, server_header=False,
-        timeout_graceful_shutdown=STOP_SECONDS, timeout_worker_healthcheck=HANG_SECONDS,
-    )  # fmt: skip
-
-
-def run_one(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Run in this process until SIGINT or SIGTERM."""
-    with ExitStack() as stack:
-        for each in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has stopped
-            stack.callback(signal.signal, each, signal.signal(each, lambda *_: None))
-        uvicorn.Server(config).run([listening])
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections, before any model is loaded: a port in use is known at once."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio turns off Nagle's algorithm, which would hold small answers for 40 ms.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if os.name == "posix":  # elsewhere it would let two servers share a port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen()  # uvicorn listens again, with our backlog
-    except (OSError, OverflowError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        listening.close()
-        fault = f"cannot listen on {host}:{port}: {reason}; give another --host or --port"
-        raise LimelightError(fault, code="cannot-listen") from error
-    listening.set_inheritable(True)
-    return listening
-
-
-def is_loopback(listening: socket.socket) -> bool:
-    """Whether only this machine can connect."""
-    return ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback

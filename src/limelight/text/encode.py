@@ -54,7 +54,6 @@ def encode_tables(
     folder: str | Path = "",
     start: PretrainedWords | None = None,
     all_words: bool = False,
-    further: Sequence[str] = (),
     watch: Watch | None = None,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
@@ -68,7 +67,7 @@ def encode_tables(
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
     `all_words` the words of all splits are known, for an encoder that reads the words themselves.
-    `watch` sees the training rows as they pass, with their cells of the columns `further`.
+    `watch` sees the training rows as they pass.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -88,9 +87,7 @@ def encode_tables(
         for name, paths in files.items()
         if name != "train"
     }
-    train_rows = TableSource(
-        files["train"], marked, on_bad, Path(folder), table=first, further=further, watch=watch
-    )
+    train_rows = TableSource(files["train"], marked, on_bad, Path(folder), table=first, watch=watch)
     sources = {"train": train_rows, **sources}
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():

@@ -46,7 +46,6 @@ class TableSource:
     folder: Path = Path()  # that relative paths start from; they are named as given
     table: Table | None = None  # the one that is open
     labels: LabelFormat = field(default_factory=LabelFormat)
-    further: Sequence[str] = ()  # columns whose values come along in the cells of the rows
     watch: Watch | None = None  # sees all rows as they pass
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
@@ -121,7 +120,7 @@ class TableSource:
         return TableRows(
             table, self.columns, on_bad=self.on_bad,
             parse_label=lambda value, where: self.labels.parse(value, where),  # settled by the first row
-            parse_reasons=with_reasons if marked else None, further=self.further,
+            parse_reasons=with_reasons if marked else None,
         )  # fmt: skip
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from ..aspects.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.parts import linear_part, rows_of, state_size
@@ -16,7 +17,6 @@ from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
 from ..reading.row_names import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
-from ..runtime.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
 from ..runtime.word_parts import matrix_without
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split

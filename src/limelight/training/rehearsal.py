@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import warn
@@ -73,13 +73,10 @@ def read_rehearsal(path: Path, pair: bool) -> list[Row]:
     return list(TableRows(path, Columns("text", "label", "text2" if pair else None), further=["model"]))
 
 
-def copy_rehearsal(
-    model: str | Path, start: Start, out: Path, columns: Columns, beside: Path, empty: Sequence[str] = ()
-) -> int:
+def copy_rehearsal(model: str | Path, start: Start, out: Path, columns: Columns, beside: Path) -> int:
     """Write the rehearsal set of a model as a training table with these columns; the number of its rows.
 
-    Labels are written as in the table `beside` which they will be read: csv has only text. The columns
-    `empty` are there, too.
+    Labels are written as in the table `beside` which they will be read: csv has only text.
     """
     path = rehearsal_path(model)
     if not path.is_file() or start.pair != (columns.text2 is not None):  # which is an error later
@@ -95,7 +92,7 @@ def copy_rehearsal(
         for row, number in zip(rows, numbers.tolist(), strict=True):
             label = start.labels[number]
             content = _content(row, str(label) if is_text else label, columns)
-            file.write((json.dumps(dict.fromkeys(empty) | content) + "\n").encode())
+            file.write((json.dumps(content) + "\n").encode())
     return len(rows)
 
 

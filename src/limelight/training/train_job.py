@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,29 +12,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..aspects.facts import check_takes_aspects, facts_of_training
+from ..aspects.find import aspects_given, settle_aspects
+from ..aspects.seeds import Aspects
 from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, check_at_least, warn
 from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
-from ..reading.aspects import Aspects
-from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
-from ..runtime.find_aspects import aspects_given, settle_aspects
-from ..runtime.model_aspects import (
-    aspect_facts,
-    check_takes_aspects,
-    facts_of_training,
-    require_aspects,
-    saved_aspects,
-)
 from ..runtime.start import Start, start_of
-from ..storage.files import atomic_file, check_output_file
-from ..storage.json_file import to_json_values
-from ..storage.open_files import open_regular
+from ..storage.files import check_output_file
 from ..tables.columns import Columns, choose_columns
 from ..tables.formats import shorten
-from ..tables.rows import Row, is_missing
+from ..tables.rows import Row
 from ..tables.table import open_table
 from ..text.dataset import Dataset
 from ..text.metrics import AnyMetrics
@@ -56,7 +46,6 @@ if TYPE_CHECKING:
 # In the job's folder, so that a table is read once, even by a run that is resumed:
 REHEARSAL = "rehearsal.jsonl"  # the rehearsal set that training reads too
 DRAWN_TEXTS = "drawn.jsonl"  # the next one
-RATED = "rated.jsonl"  # texts with ratings of aspects
 Old = tuple[list[Row], TableSource]  # an old development set
 
 
@@ -75,7 +64,6 @@ def fit(
     preset: str = "small",
     holdout: float | None = None,
     aspects: Any = None,
-    aspect_labels: Mapping[str, str] | None = None,
     rehearse: int = 0,
     on_bad: str = "error",
     overwrite: bool = False,
@@ -93,8 +81,7 @@ def fit(
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
     of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
     with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
-    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find;
-    `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
+    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
     `rehearse` keeps so many texts of each class beside the folder, for a later `start` with it.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
     the recipe: `rows=8`. The options `encoder` and `pooling` may also be PyTorch modules of your own, and
@@ -122,7 +109,7 @@ def fit(
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
-        aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}), rehearse=rehearse,
+        aspects=aspects_given(aspects), rehearse=rehearse,
     )  # fmt: skip
     how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
     outcome = job.run(**how, given=options, modules=modules, loss=loss)
@@ -167,7 +154,6 @@ class TrainJob(Job):
     aspects: dict[str, Any] | int = field(
         default_factory=dict
     )  # as Aspects.to_dict has them; or how many to find
-    aspect_labels: dict[str, str] = field(default_factory=dict)  # columns of ratings by aspect
     rehearse: int = 0  # texts of each class to keep beside the model
 
     def content(self) -> dict[str, Any]:
@@ -227,7 +213,6 @@ class TrainJob(Job):
         if self.aspects:  # and again below: the table may say more
             own = self.recipe.model.has_pooling_module
             check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")), own)
-        self._check_aspect_labels()
         self._check_rehearse(resume)
         hooks = check_callbacks(callbacks)
         # a start that does not fit is an error now, not after the tables are encoded
@@ -248,7 +233,6 @@ class TrainJob(Job):
             if first:
                 self._warn(dataset, given, preset_given)
                 self._warn_of_forgetting(start, dataset)
-                self._check_ratings(aspects, dataset, start)
             old = self._read_old(start, dataset) if first else None
             before = None if start is None or old is None else self._old_accuracy(Model(start), old)
             fitted = train(
@@ -283,24 +267,20 @@ class TrainJob(Job):
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
         train = [*self.tables["train"], *self._rehearsed(start)]
-        rated = list(self.aspect_labels.values())
-        watch = partial(self._put_aside, recipe.training.seed) if rated or self.rehearse else None
+        watch = partial(self._put_aside, recipe.training.seed) if self.rehearse else None
         encode_tables(
             self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
             on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
-            all_words=not recipe.model.table_size, further=rated, watch=watch,
+            all_words=not recipe.model.table_size, watch=watch,
         )  # fmt: skip
 
     def _put_aside(self, seed: int, rows: Iterator[Row]) -> Iterator[Row]:
-        """The rows of training; those with ratings, and a sample, are kept for the end of the run."""
+        """The rows of training; a sample of them is kept for the end of the run."""
         drawn = Drawn(self.rehearse, seed)
-        with atomic_file(self.folder / RATED) as file:
-            for row in rows:
-                if self.aspect_labels and not all(map(is_missing, row.cells)):
-                    file.write(json.dumps([row.text, to_json_values(row.cells, str)]).encode() + b"\n")
-                drawn.add(row)
-                yield row
+        for row in rows:
+            drawn.add(row)
+            yield row
         write_rehearsal(self.folder / DRAWN_TEXTS, drawn.rows(), "")
 
     # ------------------------------------------------------------ the result
@@ -316,9 +296,6 @@ class TrainJob(Job):
         facts |= facts_of_training(
             aspects, None if start is None else start.facts, dataset.task, dataset.pair
         )
-        if self.aspect_labels and not fitted.interrupted:
-            model = model_of(dataset, fitted, facts)
-            facts["aspects"] = aspect_facts(model.rate_aspects(*self._ratings(model.rating_scale)).aspects)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if old is not None:
@@ -335,25 +312,6 @@ class TrainJob(Job):
             self.remove_folder()
             warn_if_constant(results, dataset.labels)
         return Outcome(out, dataset, fitted, results, facts)
-
-    def _check_aspect_labels(self) -> None:
-        """Raise if there is no table that ratings of aspects could be read from."""
-        if self.aspect_labels and self.encoded:
-            wrong = "aspect labels are read from the training table; this data is already encoded"
-            raise LimelightError(f"{wrong}: rate the aspects of the model later", code="option-conflict")
-
-    def _check_ratings(self, aspects: Aspects, dataset: Dataset, start: Start | None) -> None:
-        """Raise unless there are enough ratings of the aspects that the model will have."""
-        if self.aspect_labels:
-            facts = facts_of_training(aspects, None if start is None else start.facts, dataset.task, False)
-            _, ratings = self._ratings(rating_scale(dataset.task, dataset.labels))
-            check_rated(require_aspects(saved_aspects(facts.get("aspects"))), ratings)
-
-    def _ratings(self, scale: tuple[float, float] | None) -> tuple[list[str], dict[str, list[float | None]]]:
-        """Texts of the training tables, and for each aspect their ratings."""
-        with open_regular(self.folder / RATED) as file:
-            rows = (Row(text, cells=cells) for text, cells in map(json.loads, file))
-            return collect_ratings(rows, list(self.aspect_labels), scale)
 
     def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
         """Whether the run was killed after it had saved this model: config.json has all its checksums."""
@@ -392,8 +350,7 @@ class TrainJob(Job):
         if start is None or not start.labels or not rehearsal_path(model).is_file():
             return []
         first = self.input_path(self.tables["train"][0])
-        columns, rated = self._train_columns(), list(self.aspect_labels.values())
-        return [str(path)] if copy_rehearsal(model, start, path, columns, first, rated) else []
+        return [str(path)] if copy_rehearsal(model, start, path, self._train_columns(), first) else []
 
     def _keep_rehearsal(self, pair: bool) -> None:
         """Write what was drawn from all rows of training, among them those of an older rehearsal set."""
@@ -490,6 +447,5 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),
-    "aspect_labels": lambda x: isinstance(x, dict) and all(isinstance(each, str) for each in x.values()),
     "aspects": lambda x: type(x) is int or (isinstance(x, dict) and Aspects.of(x).to_dict() == x),
 }

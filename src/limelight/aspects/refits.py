@@ -1,0 +1,102 @@
+"""How sure a model can be of what it has learnt: linear heads refitted to resampled training texts.
+
+Each is a ridge regression of the numbers that the texts were labelled with over the mean row
+m = sum_t a_t h_t of M, on as many training texts drawn with replacement. A word's share by such a head is
+a_t <w, h_t>, so whatever is summed from words has as many second opinions. The texts and the network's states
+are the same: how far they are from what the network itself says is what its own error adds to an interval.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config.recipe import ModelRecipe
+from ..errors import LimelightError
+from ..network.outputs import EncodedText
+from ..network.parts import rows_of, state_size
+
+REFITS = 8
+MIN_ROWS, MAX_ROWS = 50, 4000  # that they are fitted to: fewer say nothing, more are read for little
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the ridge, in texts of mean length
+HELD_OUT = 5  # every fifth row chooses the strength
+DIGITS = 4  # that are kept of a weight
+
+
+class Sums(NamedTuple):
+    """All that ridge regression needs to know of some texts."""
+
+    n: np.ndarray  # (): texts
+    x: np.ndarray  # (f,)
+    y: np.ndarray  # ()
+    xx: np.ndarray  # (f, f)
+    xy: np.ndarray  # (f,)
+    yy: np.ndarray  # ()
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray) -> Sums:
+        return cls(*map(np.asarray, (len(y), X.sum(axis=0), y.sum(), X.T @ X, X.T @ y, y @ y)))
+
+    def add(self, other: Sums) -> Sums:
+        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def fit(self, strength: float) -> tuple[np.ndarray, float]:
+        """The weights (f,) and the bias."""
+        mean, middle = self.x / self.n, self.y / self.n
+        centred = self.xx - self.n * np.outer(mean, mean)
+        ridge = strength * np.trace(centred) / self.n + 1e-9
+        W = np.linalg.solve(centred + ridge * np.eye(len(mean)), self.xy - self.x * middle)
+        return W, float(middle - mean @ W)
+
+    def squared_error(self, W: np.ndarray, b: float) -> float:
+        """The sum over the texts."""
+        products = self.yy - 2 * (W @ self.xy + b * self.y)
+        return float(products + W @ self.xx @ W + 2 * b * W @ self.x + self.n * b * b)
+
+
+def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
+    """W (refits, 2u) from the mean rows X (n, 2u) of training texts and their numbers y (n,).
+
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> fit_refits(X, X @ [1.0, -2.0]).mean(axis=0).round(1).tolist()
+    [1.0, -2.0]
+    """
+    held = np.arange(len(y)) % HELD_OUT == 0
+    some, rest = (Sums.of(X[rows].astype(float), y[rows]) for rows in (~held, held))
+    strength = min(STRENGTHS, key=lambda each: rest.squared_error(*some.fit(each)))
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(REFITS):
+        rows = rng.integers(0, len(y), len(y))
+        found.append(Sums.of(X[rows].astype(float), y[rows]).fit(strength)[0])
+    return np.stack(found)
+
+
+def read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
+    """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
+    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
+    return np.asarray(text.H * rows.mean(axis=0)[:, None])
+
+
+def refit_shares(W: np.ndarray, text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
+    """(n, refits): the share of each word by each of them."""
+    return np.asarray(read_states(text, recipe) @ W.T)
+
+
+def refits_to_json(W: np.ndarray) -> list[list[float]]:
+    """As config.json has them."""
+    return [[float(f"{x:.{DIGITS}g}") for x in row] for row in W.tolist()]
+
+
+def saved_refits(fact: Any, recipe: ModelRecipe) -> np.ndarray | None:
+    """W (refits, 2u) of config.json, checked; None of a model that has none."""
+    if fact is None:
+        return None
+    try:
+        W: np.ndarray = np.array(fact, np.float32)
+    except (TypeError, ValueError, OverflowError):
+        W = np.zeros(0, np.float32)
+    if W.ndim != 2 or W.shape[1] != state_size(recipe) or not 2 <= len(W) <= 100 or not np.isfinite(W).all():
+        message = "the refits in config.json are not as Limelight writes them; train the model again"
+        raise LimelightError(message, code="file-damaged")
+    return W

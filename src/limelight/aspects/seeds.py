@@ -1,0 +1,236 @@
+"""Aspects of reviews, such as rooms, staff or price: named lists of seed words, and edits of them.
+
+`aspect_sum.py` has what a reading says about them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.json_file import parse_object
+from ..storage.open_files import read_regular
+
+MAX_ASPECTS, MAX_SEEDS = 100, 1000  # of a model; of an aspect
+MAX_NAME, MAX_SEED = 40, 60  # characters
+MAX_FILE = 2**22  # bytes
+_NAME = re.compile(
+    r"[^\W_](?:[\w -]*\w)?"
+)  # it begins columns, and = + : , separate names on the command line
+_KEYS = {"seeds", "not", "enabled"}
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A name, and the words or phrases that show that a clause is about it.
+
+    >>> Aspect("rooms", ("Room", "bathroom")).seeds
+    ('room', 'bathroom')
+    """
+
+    name: str
+    seeds: tuple[str, ...]
+    enabled: bool = True
+    excluded: tuple[str, ...] = ()  # phrases whose words are no seeds: "pool area" says nothing of the area
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if not isinstance(self.enabled, bool):
+            raise _wrong(f"'enabled' of aspect {self.name!r} must be true or false")
+        object.__setattr__(self, "seeds", _phrases(self.name, self.seeds))
+        object.__setattr__(self, "excluded", _phrases(self.name, self.excluded))
+        if not self.seeds:
+            raise _wrong(f"aspect {self.name!r} has no seed words; give it one, or remove it")
+
+    def to_json(self) -> Any:
+        """As a file has it: the seeds alone, unless there is more."""
+        more: dict[str, Any] = {"not": list(self.excluded)} if self.excluded else {}
+        if self.enabled and not more:
+            return list(self.seeds)
+        return {"seeds": list(self.seeds), **more, **({} if self.enabled else {"enabled": False})}
+
+
+class Aspects(Sequence[Aspect]):
+    """Aspects in order, of different names. An edit gives new ones.
+
+    >>> hotels = Aspects.of({"rooms": ["room", "bathroom"], "staff": ["staff", "front desk"]})
+    >>> hotels.split("rooms", ["bathroom"], "baths").rename("staff", "service").to_dict()
+    {'rooms': ['room'], 'baths': ['bathroom'], 'service': ['staff', 'front desk']}
+    """
+
+    def __init__(self, aspects: Iterable[Aspect] = ()) -> None:
+        self._aspects = tuple(aspects)
+        if len(self) > MAX_ASPECTS:
+            raise _wrong(f"there are {len(self)} aspects; at most {MAX_ASPECTS} are allowed")
+        names = [aspect.name.casefold() for aspect in self]
+        if twice := [name for k, name in enumerate(names) if name in names[:k]]:
+            raise _wrong(f"two aspects are called {twice[0]!r}")
+
+    def __len__(self) -> int:
+        return len(self._aspects)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._aspects[k]
+
+    def __iter__(self) -> Iterator[Aspect]:
+        return iter(self._aspects)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aspects) and self._aspects == other._aspects
+
+    def __hash__(self) -> int:
+        return hash(self._aspects)
+
+    def __repr__(self) -> str:
+        return f"Aspects({', '.join(aspect.name for aspect in self)})"
+
+    @property
+    def enabled(self) -> tuple[Aspect, ...]:
+        """Those that are in use."""
+        return tuple(aspect for aspect in self if aspect.enabled)
+
+    # ------------------------------------------------------------ from and to plain values
+
+    @classmethod
+    def of(cls, given: Any) -> Aspects:
+        """From a dictionary, a JSON file, or the name of a list that comes along.
+
+        >>> [aspect.name for aspect in Aspects.of("hotels")][:3]
+        ['service', 'cleanliness', 'value']
+        """
+        if isinstance(given, Aspects):
+            return given
+        if given is None:
+            return cls()
+        if isinstance(given, str | Path):
+            given = _read(given)
+        if not isinstance(given, Mapping):
+            raise _wrong(f"aspects must be a dictionary, a file or a name; got a {type(given).__name__}")
+        return cls(_parse(name, about) for name, about in given.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as in a JSON file."""
+        return {aspect.name: aspect.to_json() for aspect in self}
+
+    # ------------------------------------------------------------ edits
+
+    def find(self, name: str) -> Aspect:
+        """The aspect of a name."""
+        for aspect in self:
+            if aspect.name.casefold() == name.casefold():
+                return aspect
+        known = ", ".join(aspect.name for aspect in self) or "none"
+        raise LimelightError(f"there is no aspect {name[:60]!r}; there are: {known}", code="aspect-unknown")
+
+    def rename(self, old: str, new: str) -> Aspects:
+        """Give an aspect another name."""
+        return self._replaced(old, replace(self.find(old), name=new))
+
+    def merge(self, names: Iterable[str], into: str) -> Aspects:
+        """Make one aspect of several, at the place of the first."""
+        merged = list(dict.fromkeys(self.find(name) for name in names))
+        if len(merged) < 2:
+            raise _wrong("a merge needs two aspects at least")
+        whole = Aspect(
+            into,
+            tuple(seed for aspect in merged for seed in aspect.seeds),
+            any(aspect.enabled for aspect in merged),
+            tuple(seed for aspect in merged for seed in aspect.excluded),
+        )
+        return Aspects(aspect for aspect in self._put(merged[0], whole) if aspect not in merged[1:])
+
+    def split(self, name: str, seeds: Iterable[str], new: str) -> Aspects:
+        """Make some seeds of an aspect another one, after it."""
+        seeds = tuple(seeds)
+        smaller = self.remove(name, seeds).find(name)
+        return Aspects(self._put(self.find(name), smaller, replace(smaller, name=new, seeds=seeds)))
+
+    def enable(self, name: str, enabled: bool = True) -> Aspects:
+        """Use an aspect, or keep it without using it."""
+        return self._replaced(name, replace(self.find(name), enabled=enabled))
+
+    def add(self, name: str, seeds: Iterable[str]) -> Aspects:
+        """Give an aspect more seeds; one that is not there yet comes last."""
+        if all(aspect.name.casefold() != name.casefold() for aspect in self):
+            return Aspects([*self, Aspect(name, tuple(seeds))])
+        aspect = self.find(name)
+        return self._replaced(name, replace(aspect, seeds=(*aspect.seeds, *seeds)))
+
+    def remove(self, name: str, seeds: Iterable[str] | None = None) -> Aspects:
+        """Take seeds from an aspect; without any, remove the aspect."""
+        aspect = self.find(name)
+        if seeds is None:
+            return Aspects(each for each in self if each is not aspect)
+        gone = _phrases(name, seeds)
+        if unknown := [seed for seed in gone if seed not in aspect.seeds]:
+            message = (
+                f"{unknown[0]!r} is no seed of aspect {aspect.name!r}, which has: {', '.join(aspect.seeds)}"
+            )
+            raise LimelightError(message, code="aspect-unknown")
+        left = tuple(seed for seed in aspect.seeds if seed not in gone)
+        return self._replaced(name, replace(aspect, seeds=left))
+
+    def _replaced(self, name: str, new: Aspect) -> Aspects:
+        return Aspects(self._put(self.find(name), new))
+
+    def _put(self, old: Aspect, *new: Aspect) -> list[Aspect]:
+        return [each for aspect in self for each in (new if aspect is old else (aspect,))]
+
+
+def _wrong(message: str) -> LimelightError:
+    return LimelightError(message, code="aspects")
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        wants = f"letters, digits, _, - or blanks, and at most {MAX_NAME} of them"
+        raise _wrong(f"{str(name)[:60]!r} cannot be the name of an aspect: it must be {wants}")
+
+
+def _phrases(name: str, given: Any) -> tuple[str, ...]:
+    """The words or phrases, in lower case, each once."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise _wrong(f"the seeds of aspect {name!r} must be a list of words")
+    found = []
+    for phrase in given:
+        if not isinstance(phrase, str) or not phrase.strip() or len(phrase) > MAX_SEED:
+            must = f"it must be a word or a phrase of at most {MAX_SEED} characters"
+            raise _wrong(f"a seed of aspect {name!r} is {str(phrase)[:60]!r}; {must}")
+        found.append(normalise(phrase))
+    if len(found) > MAX_SEEDS:
+        raise _wrong(f"aspect {name!r} has {len(found)} seeds; at most {MAX_SEEDS} are allowed")
+    return tuple(dict.fromkeys(found))
+
+
+def normalise(phrase: str) -> str:
+    """How phrases are compared: in lower case, with single blanks and straight apostrophes.
+
+    >>> normalise("Front  Desk")
+    'front desk'
+    """
+    return " ".join(phrase.replace("’", "'").casefold().split())
+
+
+def _parse(name: Any, about: Any) -> Aspect:
+    if not isinstance(about, Mapping):
+        return Aspect(name, about)
+    _check_name(name)
+    if unknown := [key for key in about if key not in _KEYS]:
+        raise _wrong(f"aspect {name!r} has {str(unknown[0])[:60]!r}; it may have: {', '.join(sorted(_KEYS))}")
+    return Aspect(name, about.get("seeds", ()), about.get("enabled", True), about.get("not", ()))
+
+
+def _read(given: str | Path) -> Mapping[str, Any]:
+    from ..bundled import ASPECT_LISTS, aspects_path  # which loads what reads its other files
+
+    if str(given) in ASPECT_LISTS:
+        given = aspects_path(str(given))
+    elif not Path(given).exists():
+        known = ", ".join(ASPECT_LISTS)
+        raise LimelightError(f"{given} is no file of aspects, and none of {known}", code="file-missing")
+    with tidy_os_errors(f"cannot read {given}"):
+        return parse_object(read_regular(Path(given), MAX_FILE), Path(given).name)

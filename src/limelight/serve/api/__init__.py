@@ -1,0 +1,1 @@
+"""Models and an index behind HTTP, for programs."""

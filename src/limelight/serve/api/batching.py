@@ -1,0 +1,198 @@
+"""Requests that wait for the same model, joined into batches, the short ones before the long ones.
+
+Nothing waits on purpose: a request is computed at once if the model is idle; those that arrive meanwhile are
+computed together when it is done. The same text has the same answer in any batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from bisect import insort
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from ..http.bodies import Item
+from ..http.limits import RequestError
+from ..http.metrics import WAITING, Metrics, labelled
+from .computing import estimate_words
+
+Compute = Callable[[Any, list[Item]], Any]  # (model, items) -> a sequence with a result for each
+SHORT_WORDS = 1024  # of a request: it does not wait for longer ones
+BATCH_WORDS = 4096  # four batches of the runner: with fewer, some of its threads have nothing to do
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """The items of one request, and where its results go."""
+
+    compute: Compute
+    items: list[Item]
+    words: int  # about
+    future: asyncio.Future[Sequence[Any]]
+
+
+class FairQueue:
+    """Jobs that wait. Of the words that come after it, a job lets pass at most as many as its own.
+
+    So a short one passes long ones, and a long one does not wait for ever.
+    """
+
+    def __init__(self, batch_words: int) -> None:
+        self._batch_words = batch_words
+        self._waiting: list[tuple[int, Job]] = []  # in their order
+        self._taken = 0  # words so far
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, job: Job) -> None:
+        """Add a job."""
+        insort(self._waiting, (self._taken + job.words, job), key=itemgetter(0))
+
+    def drop(self, job: Job) -> bool:
+        """Remove a job; whether it still waited."""
+        before = len(self._waiting)
+        self._waiting = [each for each in self._waiting if each[1] is not job]
+        return len(self._waiting) < before
+
+    def take(self) -> list[Job]:
+        """The next job, and others that ask for the same, as many as a batch holds; none if none waits."""
+        chosen, left, words = list[Job](), list[tuple[int, Job]](), 0
+        for turn, job in self._waiting:
+            same = not chosen or job.compute is chosen[0].compute
+            if same and (not chosen or words + job.words <= self._batch_words):
+                chosen.append(job)
+                words += job.words
+            else:
+                left.append((turn, job))
+        self._waiting, self._taken = left, self._taken + words
+        return chosen
+
+
+class Lane:
+    """A queue, and a thread that computes what waits in it."""
+
+    def __init__(self, batch_words: int) -> None:
+        self._queue = FairQueue(batch_words)
+        self._lock, self._busy = threading.Lock(), False
+        self._thread = ThreadPoolExecutor(1)
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def put(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
+        """Compute a job as soon as it is its turn."""
+        with self._lock:
+            self._queue.put(job)
+            idle, self._busy = not self._busy, True
+        if not idle:
+            return
+        try:
+            self._thread.submit(self._work, compute)
+        except BaseException:  # no thread could be started: the next request tries again
+            with self._lock:
+                self._queue.drop(job)
+                self._busy = False
+            raise
+
+    def drop(self, job: Job) -> bool:
+        """Do not compute a job that still waits; whether it did."""
+        with self._lock:
+            return self._queue.drop(job)
+
+    def _work(self, compute: Callable[[list[Job]], None]) -> None:
+        """Compute batches until no request waits."""
+        while jobs := self._next():
+            compute(jobs)
+
+    def _next(self) -> list[Job]:
+        with self._lock:
+            jobs = self._queue.take()
+            self._busy = bool(jobs)
+            return jobs
+
+
+class Batcher:
+    """A model, the requests that wait for it, and threads that compute them. It belongs to an event loop.
+
+    Short requests have a thread of their own: even a single text can be so long that it takes seconds.
+
+    >>> batcher = Batcher("!", Metrics())
+    >>> shout = lambda model, items: [text.upper() + model for (text,) in items]
+    >>> asyncio.run(batcher.run(shout, [("hello",), ("there",)]))
+    ['HELLO!', 'THERE!']
+    """
+
+    def __init__(
+        self, model: Any, metrics: Metrics, batch_words: int = BATCH_WORDS, most: int = 512, sha256: str = "",
+        name: str = "model",
+    ) -> None:  # fmt: skip
+        self.model, self.sha256, self.name = model, sha256, name
+        self._metrics, self._most = metrics, most
+        for each in (WAITING, "batches_total", "texts_total"):
+            self._count(each, 0)
+        self._short, self._long = Lane(batch_words), Lane(batch_words)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many requests wait that another one would be refused."""
+        return len(self._short) + len(self._long) >= self._most
+
+    def _count(self, name: str, amount: int) -> None:
+        self._metrics.add(labelled(name, model=self.name), amount)
+
+    async def run(self, compute: Compute, items: list[Item]) -> Sequence[Any]:
+        """The results of the items, computed together with those of other requests.
+
+        If it is cancelled, they are not computed any more, unless that has begun.
+        """
+        if self.is_full:
+            raise RequestError(429, "too many requests are waiting; try again later")
+        future = asyncio.get_running_loop().create_future()
+        job = Job(compute, items, estimate_words(items) + len(items), future)
+        lane = self._short if job.words <= SHORT_WORDS else self._long
+        lane.put(job, self._work)
+        self._count(WAITING, 1)
+        try:
+            return await job.future
+        finally:
+            if job.future.cancelled() and lane.drop(job):
+                self._count(WAITING, -1)
+
+    def _work(self, jobs: list[Job]) -> None:
+        """Compute a batch and hand out its results."""
+        self._count(WAITING, -len(jobs))
+        results = self._compute(jobs)
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for the answer
+            jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
+
+    def _compute(self, jobs: list[Job]) -> list[Any]:
+        """The results of each job, or its exception; a job that fails does not fail the others."""
+        items = [item for job in jobs for item in job.items]
+        try:
+            results = jobs[0].compute(self.model, items)
+        except BaseException as raised:  # also a panic of a library in Rust: the thread must live on
+            error = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
+            return [error] if len(jobs) == 1 else [self._compute([job])[0] for job in jobs]
+        self._count("batches_total", 1)
+        self._count("texts_total", len(items))
+        found, start = [], 0
+        for job in jobs:
+            found.append(results[start : start + len(job.items)])
+            start += len(job.items)
+        return found
+
+
+def _deliver(jobs: list[Job], results: list[Any]) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        if job.future.done():  # cancelled: the server stops, or the client has gone
+            continue
+        if isinstance(result, Exception):
+            job.future.set_exception(result)
+        else:
+            job.future.set_result(result)

@@ -1,0 +1,207 @@
+"""An index behind HTTP: search in it and, if the server was started so, change it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.routing import Route
+
+from ...errors import LimelightError
+from ...search.hit import Hit
+from ...search.hit_words import find_words
+from ...search.index import Index
+from ...search.index_folder import FILE
+from ..http.bodies import Body, Item, check_words, flag, texts_of
+from ..http.limits import RequestError, check_count, without_flags
+from ..http.metrics import Metrics, labelled
+from ..http.posts import Posts, Workers
+
+MAX_HITS = 1000  # of all queries of a request
+MAX_HIT_WORDS = 2**15  # of their texts, which are read again for the words that made them hits
+# Errors of an index that are the request's: a filter, a query, a row.
+REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
+TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
+CONFLICTS = {"busy", "key-exists", "index-without-keys"}  # with what the index is, now
+
+
+class ServedIndex:
+    """An index as its folder has it now: texts may be added here, by another worker or by a command."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._seen = _look(Path(folder))
+        self._index = Index.open(folder)
+        self._lock = threading.Lock()
+
+    def current(self) -> Index:
+        """The index. A search that has begun keeps the one that it has."""
+        with self._lock:
+            seen = _look(self._index.folder)
+            if seen not in (None, self._seen):
+                fresh = copy.copy(self._index)
+                fresh._reopen()
+                self._index, self._seen = fresh, seen
+            return self._index
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder is."""
+        return _look(self._index.folder) is not None
+
+    def about(self) -> dict[str, Any]:
+        """Its name and size; of one that is gone or being replaced, those it had."""
+        with suppress(LimelightError, OSError):
+            self.current()
+        index = self._index
+        return {"name": index.folder.name, "texts": len(index), "shards": len(index._shards)}
+
+    def change(self, what: str, given: list[Any]) -> dict[str, int]:
+        """Add, update or delete, and say how many that were and how many texts there are now."""
+        fresh = copy.copy(self.current())
+        count = getattr(fresh, what)(given)
+        return {"deleted" if what == "delete" else "added": count, "texts": len(fresh)}
+
+
+class IndexRoutes:
+    """The routes of an index."""
+
+    def __init__(self, folder: str | Path, posts: Posts, writable: bool, metrics: Metrics) -> None:
+        self.served, self._posts, self._writable = ServedIndex(folder), posts, writable
+        self._metrics, self._searches = metrics, labelled("searches_total", index=Path(folder).name)
+        metrics.add(self._searches, 0)
+        for what in ("texts", "shards"):
+            name = labelled(f"index_{what}", index=Path(folder).name)
+            metrics.show(name, partial(self._size, what))
+        # One search at a time: it uses all cores by itself. Changes do not hold it up.
+        self._searching = Workers(1, posts.limits.waiting)
+        self._changing = Workers(1, posts.limits.waiting)
+
+    def _size(self, what: str) -> float:
+        return float(self.served.about()[what])
+
+    def all(self) -> list[Route]:
+        """Every route."""
+        answers = {"/search": self.search, "/delete": self.delete}
+        answers |= {f"/{what}": partial(self._add, what) for what in ("add", "update")}
+        return [self._posts.route(path, answer) for path, answer in answers.items()]
+
+    async def search(self, request: Request, body: Body) -> Any:
+        """The hits of a query, or of each of several, with the words that made them hits."""
+        limits = self._posts.limits.for_large_answers
+        items, one = texts_of(body.get("query"), limits, "query")
+        request.state.texts = len(items)
+        options, queries = _options(body, len(items)), [text for (text,) in items]
+        explains = flag(body, "words", True) and options["by"] != "words"
+
+        def find() -> tuple[list[int], Iterator[list[Hit]], list[dict[str, Any]]]:
+            index = self.served.current()
+            check_words(items, index.model.tokenizer, limits, truncate=False)
+            found = index.search(queries, words=False, **options)
+            pieces = find_words(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
+            counts = list(map(len, found))
+            return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
+
+        counts, pieces, hits = await _as_request_fault(self._searching.run, find)
+        while len(hits) < sum(counts):  # others have their turn between two pieces
+            hits += await _as_request_fault(self._searching.run, lambda: _to_dicts(next(pieces)))
+        self._metrics.add(self._searches, len(queries))
+        left = iter(hits)
+        found = [list(islice(left, count)) for count in counts]
+        return found[0] if one else found
+
+    async def delete(self, request: Request, body: Body) -> Any:
+        """Delete rows by their keys."""
+        self._check_writable()
+        keys = body.get("keys")
+        if not isinstance(keys, list) or not all(isinstance(key, str | int | float) for key in keys):
+            raise RequestError(422, "keys must be a list of texts or numbers")
+        check_count(len(keys), self._posts.limits)
+        return await _as_request_fault(self._changing.run, partial(self.served.change, "delete", keys))
+
+    async def _add(self, what: str, request: Request, body: Body) -> Any:
+        """Add texts, each alone or with columns, or update rows."""
+        self._check_writable()
+        rows, limits = body.get("texts"), self._posts.limits
+        if not isinstance(rows, list) or not all(isinstance(row, str | dict) for row in rows):
+            raise RequestError(422, 'texts must be a list of texts, or of objects such as {"text": "..."}')
+        check_count(len(rows), limits)
+        request.state.texts = len(rows)
+        texts: list[Item] = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
+
+        def add() -> dict[str, int]:
+            check_words(texts, self.served.current().model.tokenizer, limits, truncate=False)
+            return self.served.change(what, rows)
+
+        return await _as_request_fault(self._changing.run, add)
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            fault = "the index is read-only; start the server with --writable to change it"
+            raise RequestError(403, fault, code="read-only")
+
+
+def _options(body: Body, queries: int) -> dict[str, Any]:
+    """The options of `Index.search` but `words`, as a body has them."""
+    k, by = body.get("k", 10), body.get("by")
+    if type(k) is not int or not 1 <= k * queries <= MAX_HITS:
+        raise RequestError(422, f"k must be a whole number from 1 to {MAX_HITS:,}, for all queries together")
+    if not isinstance(by, str | None):
+        raise RequestError(422, "by must be meaning, words or both")
+    per_row = None if body.get("per_row") is None else flag(body, "per_row")
+    options = {"k": k, "by": by, "where": _where(body.get("where")), "per_row": per_row}
+    return options | {"approximate": flag(body, "approximate")}
+
+
+def _where(value: Any) -> Any:
+    """A filter: JSON has no tuples, so that a sign and a value come as a list.
+
+    >>> _where({"city": "Ghent", "stars": [">=", 4], "year": [[">", 2000], ["<", 2010]]})
+    {'city': 'Ghent', 'stars': ('>=', 4), 'year': [('>', 2000), ('<', 2010)]}
+    """
+    if isinstance(value, dict):
+        return {column: _pairs(wanted) for column, wanted in value.items()}
+    if value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        return value
+    must = 'where must be an object such as {"stars": [">=", 4]} or a list such as ["stars>=4"]'
+    raise RequestError(422, must)
+
+
+def _pairs(wanted: Any) -> Any:
+    if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
+        return [tuple(each) if isinstance(each, list) else each for each in wanted]
+    return tuple(wanted) if isinstance(wanted, list) else wanted
+
+
+def _text_of(row: str | dict[str, Any]) -> Any:
+    return row.get("text") if isinstance(row, dict) else row
+
+
+def _to_dicts(hits: Any) -> list[dict[str, Any]]:
+    return [hit.to_dict() for hit in hits]
+
+
+async def _as_request_fault(run: Callable[..., Any], function: Callable[[], Any]) -> Any:
+    """Call it, and tell what is wrong with a request from what is wrong with the index."""
+    try:
+        return await run(function)
+    except LimelightError as error:
+        status = 422 if error.code in REQUEST_FAULTS else 409 if error.code in CONFLICTS else 424
+        message = without_flags(str(error)) + TODO.get(error.code, "")
+        raise RequestError(status, message, code=error.code) from None
+
+
+def _look(folder: Path) -> tuple[int, int] | None:
+    """What changes when an index does; None while it is being replaced."""
+    try:
+        found = os.stat(folder / FILE)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

@@ -1,0 +1,220 @@
+"""Rows of data as models read them: what the explorer lists, sorts, counts and draws as a map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...config.recipe import DEFAULT_TASK
+from ...errors import LimelightError
+from ...runtime.batches import chunks
+from ...runtime.held_out import HeldOut
+from ...runtime.model import READ_AT_ONCE, Model
+from ...runtime.runner import progress_bar
+from ...runtime.word_parts import unit
+from ...text.learnt_rows import row_hash
+from ...text.questions import class_values
+from ...text.tasks import find_task
+from ..api.computing import columns
+from ..http.bodies import Item
+from ..page.packed_arrays import pack_arrays
+from ..page.plane import Plane, spread
+from .aspect_table import ExploredAspects, collect_aspects
+
+DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked for
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredData:
+    """Texts or pairs, and what one or two models predict for them."""
+
+    name: str
+    items: list[Item]
+    labels: list[str]  # of all models
+    truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`; else as `predicted`
+    predicted: np.ndarray  # (models, rows) int32; of several labels (models, rows, labels) uint8; or numbers
+    # (models, rows), of several labels (models, rows, labels): NaN for one that a model lacks; numbers: none
+    confidence: np.ndarray | None
+    places: np.ndarray  # (rows, 2): on the map, as the first model reads them
+    directions: np.ndarray  # (2u, directions): of the short vectors
+    vectors: np.ndarray  # (rows, directions): of length 1
+    of_rows: int  # that the data has; some may have been left out
+    aspects: ExploredAspects | None = None  # of the first model, if it has any
+    task: str = DEFAULT_TASK
+    means: np.ndarray | None = None  # (models, rows): of ordered classes
+    values: list[float] | None = None  # (labels,): what ordered classes count as
+    seen: HeldOut | None = None  # the rows that the models learnt from
+
+    def pack(self, in_page: bool = False) -> bytes:
+        """For the page: a header and typed arrays; the texts and short vectors, too, if it has no server."""
+        header = {
+            "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
+            "models": len(self.predicted), "texts": self.items if in_page else None,
+            "aspects": self.aspects.about() if self.aspects else None, "task": self.task,
+            "values": self.values, "told": self._told(),
+        }  # fmt: skip
+        arrays = {"places": self.places.astype(np.float32)}
+        arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
+        for name, found in (("confidence", self.confidence), ("mean", self.means)):
+            if found is not None:
+                arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(found)}
+        if self.truth is not None:
+            arrays["truth"] = self.truth
+        if self.seen is not None and self.seen.is_mixed:
+            arrays["learnt"] = self.seen.learnt.astype(np.uint8)
+        if self.aspects is not None:
+            arrays |= self.aspects.arrays()
+        if in_page:
+            arrays["directions"] = self.directions.T.astype(np.float32)
+            arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
+        return pack_arrays(header, arrays)
+
+    def _told(self) -> str:
+        """Which rows the models learnt from, in words."""
+        if self.seen is None:
+            return ""
+        is_whole = self.truth is not None and not self.seen.is_mixed
+        return self.seen.sentences() if is_whole else self.seen.share
+
+    def find(self, words: str) -> list[int]:
+        """The rows that have this in them, in upper or lower case."""
+        words = words.lower()
+        return [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
+
+
+def explore_data(
+    models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
+    name: str = "data", of_rows: int | None = None, progress: bool = False,
+) -> ExploredData:  # fmt: skip
+    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels.
+
+    >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
+    """
+    if not items:
+        raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
+    first, *others = models
+    if any(other.pair != first.pair for other in others):
+        fault = "one model reads pairs of texts and the other single texts; give two of a kind"
+        raise LimelightError(fault, code="model-kind")
+    if any(other.task != first.task for other in others):
+        raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
+    flat, directions = _fit(first, [items[k] for k in spread(len(items))])
+    aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
+    read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
+    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
+    P = [np.concatenate([part[0] for part in parts])]
+    P += [other.predict_proba(*columns(items), progress=progress) for other in others]
+    return ExploredData(
+        name=name,
+        items=list(items),
+        places=np.concatenate([part[1] for part in parts]),
+        directions=directions,
+        vectors=np.concatenate([part[2] for part in parts]),
+        of_rows=len(items) if of_rows is None else of_rows,
+        aspects=aspects,
+        task=first.task,
+        seen=_seen(models, items),
+        **_predictions(models, P, truth),
+    )
+
+
+def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
+    names = ("This model",) if len(models) == 1 else ("The first model", "The second model")
+    known = [model.learnt_rows for model in models]
+    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
+    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
+    return HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
+
+
+def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:
+    """What the models predict, and the truth, by the labels of all models; P has the outputs of each."""
+    answers = find_task(models[0].task)
+    values = {
+        str(x): value for m in models for x, value in zip(m.labels, class_values(m.labels), strict=True)
+    }
+    is_ordered = answers.is_ordered
+    labels = sorted(values, key=values.__getitem__) if is_ordered else list(values)
+    places = [np.array([labels.index(str(x)) for x in model.labels], np.int32) for model in models]
+    decided = [model.decide(p) for model, p in zip(models, P, strict=True)]
+
+    def by_all_labels(found: np.ndarray, own: np.ndarray) -> np.ndarray:
+        if answers.is_number:
+            return found.astype(np.float32)
+        if answers.is_class:
+            return np.asarray(own[found])
+        return _place(found.astype(np.uint8), own, len(labels), 0)
+
+    confidence = means = None
+    if answers.has_several:
+        confidence = np.stack([_place(p, own, len(labels), np.nan) for p, own in zip(P, places, strict=True)])
+    elif answers.is_class:
+        confidence = np.stack([p[np.arange(len(p)), k] for p, k in zip(P, decided, strict=True)])
+    if is_ordered:
+        means = np.stack([p @ class_values(m.labels) for m, p in zip(models, P, strict=True)])
+    return {
+        "labels": labels, "truth": None if truth is None else by_all_labels(truth, places[0]),
+        "predicted": np.stack(list(map(by_all_labels, decided, places))), "confidence": confidence,
+        "means": means, "values": [values[label] for label in labels] if is_ordered else None,
+    }  # fmt: skip
+
+
+def _place(found: np.ndarray, own: np.ndarray, labels: int, missing: float) -> np.ndarray:
+    """(rows, labels): what a model says of its own labels, and `missing` for those that it does not have."""
+    placed = np.full((len(found), labels), missing, found.dtype)
+    placed[:, own] = found
+    return placed
+
+
+def shorten(X: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """(texts, directions), of length 1: the sum of the rows of each M, which X (texts, r * 2u) has flat."""
+    return unit(X.reshape(len(X), -1, len(directions)).sum(axis=1) @ directions)
+
+
+def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, np.ndarray]:
+    """The two directions of the map, in which the predicted classes differ most, and those of short vectors.
+
+    Plain principal components are about topics, and mix the classes (docs/log/2026-11-16-explorer.md).
+    """
+    parts = list(_read(model, items, progress=False))
+    P, X = (np.concatenate(each) for each in zip(*parts, strict=True))
+    groups = find_task(model.task).column.strata(model.decide(P))  # of numbers, their tenths
+    plane = Plane.fit(X)
+    means = np.stack([X[groups == k].mean(axis=0) for k in np.unique(groups)])
+    both = np.concatenate([Plane.fit(means).basis, plane.basis], axis=1)[:, :2]  # two classes differ in one
+    basis, signs = np.linalg.qr(both)
+    flat = np.zeros((X.shape[1], 2), np.float32)
+    flat[:, : both.shape[1]] = basis * np.sign(np.diag(signs))
+    sums = X.reshape(len(X), *model.embedding_shape).sum(axis=1).astype(np.float64)  # (texts, 2u)
+    directions = np.linalg.eigh(sums.T @ sums)[1][:, : -DIRECTIONS - 1 : -1]
+    return Plane(plane.mean, flat), directions.astype(np.float32)
+
+
+def _read_aspects(
+    model: Model, items: Sequence[Item], progress: bool, aspects: ExploredAspects
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What `_read` gives, while `aspects` is filled in: reading a text once is enough for both."""
+    (texts,) = columns(items)
+    start = 0
+    for some in chunks(model.read_stream(texts, progress=progress), READ_AT_ONCE):
+        for k, reading in enumerate(some, start):
+            aspects.put(k, reading.sides[0].aspect_sum)
+        start += len(some)
+        X = np.stack([reading.sides[0].embedding for reading in some])
+        yield np.stack([reading.sides[0].probabilities for reading in some]), X.reshape(len(X), -1)
+
+
+def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
+    """(items, size): M of a text, flat, and for a pair by how much its texts differ."""
+    return np.concatenate([X for _, X in _read(model, items, progress=False)])
+
+
+def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
+    with progress_bar(len(items), disable=not progress) as bar:
+        for M in zip(*map(model.embed_stream, columns(items)), strict=True):
+            X = np.abs(M[0] - M[1]) if model.pair else M[0]
+            yield model.classify(*M), X.reshape(len(X), -1)
+            bar.update(len(X))

@@ -1,0 +1,139 @@
+"""The explorer behind HTTP: its page, and what the page asks for beside `/explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from ...runtime.model import Model
+from ...text.tokenizer import SPECIAL, UNKNOWN
+from ..api.models import ServedModels
+from ..http.bodies import Body, check_words, items_of
+from ..http.limits import RequestError
+from ..http.posts import Posts, Workers
+from ..page.bundle import about_model, policy, render_page
+from .explored import ExploredData
+from .neighbours import Neighbours
+
+START = "live"
+SIMILAR_WORDS = 6  # words to choose from
+MAX_CHARACTERS = 1000  # of a word, or of what is looked for in the data
+MAX_ROWS_ANSWERED = 500  # of data in an answer
+RUNS_ON_SERVER = "The model runs on the machine that serves this page; nothing that is typed goes elsewhere."
+
+
+class Explorer:
+    """The page of the models that are served, of data and of what is near, if they are given."""
+
+    def __init__(
+        self, models: ServedModels, posts: Posts, data: ExploredData | None, near: Neighbours | None
+    ) -> None:
+        self.models, self.posts, self.data, self.near = models, posts, data, near
+        self._workers = Workers(2, posts.limits.waiting)
+        self._packed = None if data is None else data.pack()
+
+    def routes(self) -> list[Route]:
+        """The page, and what it asks for."""
+        posts: dict[str, Callable[[Body], Any]] = {"words": self.words}
+        if self.data is not None:
+            posts |= {"texts": self.texts, "find": self.find}
+        if self.near is not None:
+            posts["near"] = self.nearest
+        return [
+            Route("/", self.page),
+            Route("/explorer/about", self.about),
+            *([Route("/explorer/data", self.rows)] if self.data is not None else []),
+            *(self._post(f"/explorer/{name}", answer) for name, answer in posts.items()),
+        ]
+
+    def _post(self, path: str, answer: Callable[[Body], Any]) -> Route:
+        return self.posts.route(path, lambda _, body: self._workers.run(answer, body))
+
+    def shown(self) -> dict[str, Model]:
+        """The models that the page shows: all but readers, which answer nothing."""
+        models = [(name, self.models.find(name)[1].model) for name in self.models.names]
+        return {name: model for name, model in models if isinstance(model, Model)}
+
+    # ------------------------------------------------------------ GET
+
+    async def page(self, request: Request) -> Response:
+        """The page itself, which has nothing of the models or the data in it."""
+        allowed = f"{policy(START, served=True)}; frame-ancestors 'none'"
+        return HTMLResponse(_page(), headers={"content-security-policy": allowed})
+
+    async def about(self, request: Request) -> Response:
+        """The models, and what else there is."""
+        models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
+        for about in models:
+            about["notes"].append(RUNS_ON_SERVER)
+        where = None if self.near is None else self.near.where
+        content = {"models": models, "data": self.data is not None, "near": where}
+        return Response(json.dumps(content), media_type="application/json")
+
+    async def rows(self, request: Request) -> Response:
+        """All rows of the data, without their texts."""
+        return Response(self._packed, media_type="application/octet-stream")
+
+    # ------------------------------------------------------------ POST
+
+    def words(self, body: Body) -> list[str]:
+        """Words similar to a word."""
+        _, batcher = self.models.find(body.get("model"))
+        return nearest_words(batcher.model, _text(body))
+
+    def texts(self, body: Body) -> list[Any]:
+        """The texts of some rows."""
+        assert self.data is not None
+        rows, items = body.get("rows"), self.data.items
+        if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(items) for row in rows):
+            raise RequestError(422, f"rows must be a list of integers from 0 to {len(items) - 1}")
+        if len(rows) > MAX_ROWS_ANSWERED:
+            raise RequestError(413, f"{len(rows):,} rows; at most {MAX_ROWS_ANSWERED} are allowed")
+        return [items[row] for row in rows]
+
+    def find(self, body: Body) -> list[int]:
+        """The rows that have a text in them."""
+        assert self.data is not None
+        return self.data.find(_text(body))
+
+    def nearest(self, body: Body) -> list[dict[str, Any]]:
+        """The nearest texts."""
+        assert self.near is not None
+        _, batcher = self.models.find(None)
+        limits = self.posts.limits
+        items, _ = items_of(body.get("inputs"), limits, batcher.model.pair)
+        items = check_words(items[:1], batcher.model.tokenizer, limits.for_large_answers, truncate=True)
+        return self.near.find(items[0])
+
+
+def nearest_words(model: Any, word: str) -> list[str]:
+    """The words whose vectors point most nearly the same way, the nearest first; none for an unknown word."""
+    ids, _ = model.tokenizer.locate(word)
+    table = model.weights["words.weight"]
+    if ids[0] == UNKNOWN or not table.size:  # an encoder that reads words needs no vectors of them
+        return []
+    scores = (table @ table[ids[0]]) / np.maximum(np.linalg.norm(table, axis=1), 1e-9)
+    order = np.argsort(-scores, kind="stable")[: SIMILAR_WORDS + len(SPECIAL) + 1]
+    words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]
+    return words[:SIMILAR_WORDS]
+
+
+@cache
+def _page() -> str:
+    return render_page(START, "Limelight", {}, in_file=False)
+
+
+def _text(body: Body) -> str:
+    text = body.get("text")
+    if not isinstance(text, str):
+        raise RequestError(422, "text must be a text")
+    if len(text) > MAX_CHARACTERS:
+        raise RequestError(413, f"text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")
+    return text

@@ -1,0 +1,218 @@
+"""The bodies of requests: JSON from anyone, checked field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...text.tokenizer import Tokenizer
+from .limits import Limits, RequestError, check_count
+
+Body = Mapping[str, Any]
+Item = tuple[str, ...]  # a text, or a pair of texts
+PIECE = 4096  # characters that words are looked for in at once
+MAX_DEPTH, TOO_DEEP = 16, "the body is nested too deeply"
+MARGIN = 8  # words: where a text is cut, they may be others than in the whole text
+
+
+def parse_body(content: bytes) -> Body:
+    """The object in a body.
+
+    >>> parse_body(b'{"inputs": "Good soup"}')
+    {'inputs': 'Good soup'}
+    """
+    try:
+        body = json.loads(content.decode())
+    except UnicodeDecodeError:
+        raise RequestError(400, "the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise RequestError(400, f"the body is not JSON at character {error.pos}") from None
+    except ValueError:
+        raise RequestError(400, "a number in the body has too many digits") from None
+    except RecursionError:
+        raise RequestError(400, TOO_DEEP) from None
+    if content.count(b"[") + content.count(b"{") > MAX_DEPTH and _is_deep(body):
+        raise RequestError(400, TOO_DEEP)
+    if not isinstance(body, dict):
+        must = 'it must be an object such as {"inputs": "text"}'
+        raise RequestError(422, f"the body is {_name(body)}; {must}")
+    return body
+
+
+def _is_deep(body: Any) -> bool:
+    """Whether a value is nested deeper than any request needs: what looks into it later may call itself."""
+    level = [body]
+    for _ in range(MAX_DEPTH):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def flag(body: Body, name: str, default: bool = False) -> bool:
+    """A true or false; null and none at all are the default.
+
+    >>> flag({"normalize": False}, "normalize", True)
+    False
+    """
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise RequestError(422, f"{name} is {_name(value)}; it must be true or false")
+    return default if value is None else value
+
+
+def share(body: Body, name: str) -> float | None:
+    """A number from 0 to 1, if it is given.
+
+    >>> share({"abstain_below": 0.8}, "abstain_below")
+    0.8
+    """
+    value = body.get(name)
+    if value is not None and (type(value) not in (int, float) or not 0 <= value <= 1):
+        raise RequestError(422, f"{name} must be a number from 0 to 1, such as 0.8")
+    return value
+
+
+def dimensions(body: Body, size: int) -> int:
+    """How many of a vector's first numbers are wanted; without a word, all.
+
+    >>> dimensions({"dimensions": 2}, 384), dimensions({}, 384)
+    (2, 384)
+    """
+    value = body.get("dimensions")
+    if value is not None and (type(value) is not int or not 1 <= value <= size):
+        raise RequestError(422, f"dimensions must be a whole number from 1 to {size:,}, a vector's size")
+    return size if value is None else value
+
+
+def numbers(body: Body, name: str) -> list[int]:
+    """A list of integers; null and none at all are empty.
+
+    >>> numbers({"without_rows": [0, 3]}, "without_rows")
+    [0, 3]
+    """
+    value = body.get(name)
+    if value is not None and not (isinstance(value, list) and all(type(each) is int for each in value)):
+        raise RequestError(422, f"{name} must be a list of integers")
+    return value or []
+
+
+def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Item], bool]:
+    """One text or a list of them, and whether it was one.
+
+    >>> texts_of(["Good soup", "Cold soup"], Limits())
+    ([('Good soup',), ('Cold soup',)], False)
+    """
+    if isinstance(value, str):
+        return [(value,)], True
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        if _are_token_ids(value):
+            fault = f"{name} holds token ids, which mean nothing to this model; send the texts themselves"
+            raise RequestError(
+                422, f"{fault} (LangChain: check_embedding_ctx_length=False)", code="token-ids"
+            )
+        raise RequestError(422, f"{name} must be a text or a list of texts")
+    check_count(len(value), limits)
+    return [(text,) for text in value], False
+
+
+def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
+    """What a classifier takes: a text, a list of texts, or of lists of one text; for pairs [text, text2].
+
+    >>> items_of([["Good soup", "Cold soup"]], Limits(), pair=True)
+    ([('Good soup', 'Cold soup')], False)
+    """
+    if pair and _is_item(value, 2):
+        return [tuple(value)], True
+    if not pair and (
+        isinstance(value, str) or (isinstance(value, list) and isinstance(next(iter(value), ""), str))
+    ):
+        return texts_of(value, limits)
+    size, what = (2, "[text, text2] or a list of such pairs") if pair else (1, "a text or a list of texts")
+    if not isinstance(value, list) or not all(_is_item(item, size) for item in value):
+        reads = "pairs of texts" if pair else "single texts"
+        raise RequestError(422, f"inputs must be {what}: this model reads {reads}")
+    check_count(len(value), limits)
+    return [tuple(item) for item in value], False
+
+
+def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncate: bool) -> list[Item]:
+    """Raise if the texts have too many words or characters; with `truncate`, cut each to an even share."""
+    texts = [text for item in items for text in item]
+    fault = _too_long(texts, tokenizer, limits)
+    if not fault:
+        return items
+    if not truncate:
+        raise RequestError(413, f'{fault}; send fewer, or "truncate": true to cut long texts')
+    if len(texts) > limits.words:
+        fault = f"the request has {len(texts):,} texts; at most {limits.words:,} words are allowed"
+        raise RequestError(413, f"{fault}: not even one for each")
+    words = min(limits.text_words, limits.words // len(texts))
+    characters = min(limits.characters_of(limits.text_words), limits.characters // len(texts))
+    return [tuple(_cut(text[:characters], tokenizer, words) for text in item) for item in items]
+
+
+def _too_long(texts: list[str], tokenizer: Tokenizer, limits: Limits) -> str:
+    """What is too long, if anything is: a single text, or all of them together."""
+    parts = [([text], "a text has", limits.text_words) for text in texts if len(text) > limits.text_words]
+    for some, has, most in [*parts, (texts, "the texts have", limits.words)]:
+        size, most_characters = sum(map(len, some)), limits.characters_of(most)
+        if size > most_characters:
+            return f"{has} more than {most_characters:,} characters"
+        # A word has a letter: where there are no more letters than words allowed, no need to count.
+        if size > most and _has_more_words(some, tokenizer, most):
+            return f"{has} more than {most:,} words"
+    return ""
+
+
+def count_words(items: list[Item], tokenizer: Tokenizer) -> int:
+    """The number of words of all texts."""
+    return int(tokenizer.encode([text for item in items for text in item])[1].sum())
+
+
+def _has_more_words(texts: list[str], tokenizer: Tokenizer, most: int) -> bool:
+    """Whether there are more words than that; of texts with far more, only as much is read as it takes."""
+    left = most
+    for text in texts:
+        size = max(PIECE, left)
+        while (count := count_words([(text[:size],)], tokenizer)) <= left + MARGIN and size < len(text):
+            size *= 2
+        left -= count
+        if left < 0:
+            return True
+    return False
+
+
+def _cut(text: str, tokenizer: Tokenizer, words: int) -> str:
+    """The first words of a text, read in pieces: while one is read, no other thread runs."""
+    end = 0
+    while len(text) - end > words:
+        piece = text[end : end + PIECE]
+        _, offsets = tokenizer.locate(piece)
+        if not offsets[-1][1]:  # no word at all
+            end += len(piece)
+            continue
+        if len(piece) == PIECE and len(offsets) > 1:  # the last word may go on
+            offsets = offsets[:-1]
+        if len(offsets) >= words:
+            return text[: end + int(offsets[words - 1][1])]
+        words, end = words - len(offsets), end + int(offsets[-1][1])
+    return text
+
+
+def _are_token_ids(value: Any) -> bool:
+    """Whether it is a list of numbers, or of lists of numbers."""
+    first = value[0] if isinstance(value, list) and value else None
+    return type(first[0] if isinstance(first, list) and first else first) is int
+
+
+def _is_item(value: Any, size: int) -> bool:
+    return isinstance(value, list) and len(value) == size and all(isinstance(text, str) for text in value)
+
+
+def _name(value: Any) -> str:
+    """What JSON calls a value; never the value itself."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,1 @@
+"""A page as one HTML text, and the modules that both pages share."""

@@ -1,0 +1,50 @@
+"""Kinds of English words: grammar, and a few meanings such as negation and numbers."""
+
+from __future__ import annotations
+
+# English. In other languages a name is the words alone.
+GRAMMAR = {
+    "articles": "a an the",
+    "pronouns": "i you he she it we they me him her us them my your his its our their mine yours this that "
+    "these those myself yourself himself herself itself who whom whose something someone everyone",
+    "prepositions": "to in at on with from into by of for about over under after before through during "
+    "between against without within upon towards toward via off up out down near across along around",
+    "linking words": "and or but nor so yet because if than then though although while as which that when "
+    "where unless since whether of and/or also however",
+    "auxiliary verbs": "is are was were be been being am 's 're 'm has have had 've do does did can could "
+    "will would shall should may might must ca wo 'll 'd",
+}
+MEANING = {
+    "negation": "not n't no never neither nor nothing none nobody cannot without hardly lack lacks",
+    "people": "man woman men women boy girl boys girls child children kid kids people person guy guys lady "
+    "ladies baby family mother father son daughter wife husband friend friends brother sister someone crowd",
+    "numbers": "one two three four five six seven eight nine ten hundred thousand million first second "
+    "third half many several few",
+    "time": "day days night week weeks month months year years hour hours minute minutes today yesterday "
+    "tomorrow now then january february march april june july august september october november december",
+}
+_KINDS = {kind: frozenset(words.split()) for kind, words in (MEANING | GRAMMAR).items()}
+FUNCTION_WORDS = frozenset(word for kind in GRAMMAR for word in _KINDS[kind])
+SMALL, PUNCTUATION = "small words", "punctuation"
+
+
+def is_kind(word: str, kind: str) -> bool:
+    """Whether a word is of a kind such as "people", "time" or "numbers"; English.
+
+    >>> is_kind("Wife", "people"), is_kind("soup", "people")
+    (True, False)
+    """
+    if kind == PUNCTUATION:
+        return not any(map(str.isalnum, word))
+    if kind == SMALL:
+        return is_function_word(word)
+    return word.lower() in _KINDS[kind] or (kind == "numbers" and word.isdecimal())
+
+
+def is_function_word(word: str) -> bool:
+    """Whether it is grammar or punctuation rather than meaning; English.
+
+    >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
+    (True, True, False)
+    """
+    return word.lower() in FUNCTION_WORDS or is_kind(word, PUNCTUATION)
