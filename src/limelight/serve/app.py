@@ -28,7 +28,7 @@ from .http.guard import Guard, check_token, describe_error, refuse, refuse_path
 from .http.limits import Limits, RequestError
 from .http.metrics import Metrics, SeldomLog, check_log_format, log
 from .http.posts import Posts
-from .systemd import tell_systemd
+from .http.systemd import tell_systemd
 
 
 def create_app(
