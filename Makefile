@@ -106,7 +106,7 @@ bench: setup
 
 # Not part of `make test`: the libraries are large, and change more often than we do.
 integrations: .venv-integrations/ready
-	.venv-integrations/bin/python -m pytest -rs tests/integrations
+	.venv-integrations/bin/python -m pytest -rs tests/integrations tests/bulk/test_page.py
 
 .venv-integrations/ready: integrations.txt constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv-integrations
