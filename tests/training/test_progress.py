@@ -228,3 +228,13 @@ def test_tensorboard_gets_every_record_and_is_closed(tmp_path: Path, monkeypatch
     calls.clear()
     fit(toys.dataset(), toys.recipe(epochs=1), show=False, callbacks=[TensorBoard(tmp_path / "logs")])
     assert calls[0] == (str(tmp_path / "logs"), 1)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(100, False), (10_000, True)])
+def test_what_would_be_faster_is_said_once_where_it_takes_long(rows, said, clock: list[float]) -> None:
+    shown = Progress(show=True, stream=(stream := io.StringIO()))
+    shown.faster = "--preset fast"
+    shown.begin_epoch(0, 1, rows=rows, done=0)
+    for _ in range(3):
+        shown.step(30, lambda: {"loss": 1.0})
+    assert stream.getvalue().count("; faster: --preset fast\n") == said

@@ -109,6 +109,8 @@ class TrainingRun:
         plan = training_plan(self.stepper.lengths, recipe.batch_size, recipe.seed, state.epoch)
         done = sum(map(len, plan[: state.batch]))
         may_stop_early = "dev" in self.splits and recipe.patience > 0
+        if not state.number:
+            self.progress.faster = _faster(self.recipe, self.stepper.device.type)
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.splits["train"]), done, may_stop_early)
         self.network.train()
         self.stepper.begin()
@@ -256,3 +258,10 @@ def _check_same(before: Mapping[str, nn.Parameter], now: Mapping[str, nn.Paramet
         todo = "change weights in place, or give a module of your own as encoder= or pooling="
         wrong = f"a callback replaced {new[0]}, which would not be trained; {todo}"
         raise LimelightError(wrong, code="network-replaced")
+
+
+def _faster(recipe: Recipe, device: str) -> str:
+    """What would train in less time: docs/train.md has how much each gives."""
+    ways = ["--preset fast"] if recipe.model.encoder == "bilstm" and not recipe.model.is_reader else []
+    ways += ["a GPU"] if device == "cpu" else []
+    return ", ".join([*ways, "fewer --epochs"] if recipe.training.epochs > 1 else ways)
