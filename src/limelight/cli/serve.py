@@ -15,18 +15,20 @@ USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"
 TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
 Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
-/embed_all, /explain, /similarity, /info, /health, /metrics, and /v1/embeddings as OpenAI's clients send it.
+/embed_all, /explain, /similarity, /rerank, /tokenize, /info, /health, /metrics, and /v1/embeddings as OpenAI's
+clients send it.
 /docs describes them. Requests that wait are joined into batches. A folder that is replaced is loaded without
 losing a request.
 
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
   limelight serve reader stars=models/stars --workers 2     # the first answers where a request names no model
+  limelight serve reader text-embedding-3-small=reader      # one model by two names
   limelight serve --index reviews.index     # /search in an index, and the routes of its model
 
 Only this machine can connect unless --host says otherwise; name the machine with --allow-host if clients know
-it by a name. With the environment variable {TOKEN}, requests must send it as a bearer token. Ctrl-C or
-SIGTERM answers the requests in progress and stops."""
+it by a name. With the environment variable {TOKEN}, requests must send it as a bearer token; with
+LIMELIGHT_LOG=json, the log is lines of JSON. Ctrl-C or SIGTERM answers the requests in progress and stops."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
