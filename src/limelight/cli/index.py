@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.open_files import read_regular
+from ._flags import add_shared, on_bad
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_bad, on_terminal, print_result, standard_input
+from ._results import print_result
+from ._rows import standard_input
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..search.index import Index
