@@ -9,7 +9,7 @@ an index that never had it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +22,7 @@ from ..errors import LimelightError
 from .words import WordRules
 
 K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
+FUNCTION_WEIGHT = 0.25  # of "the" or "which" in a query: docs/log/2026-11-18-words-of-search.md
 MAX_COUNT = 2**16 - 1
 POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
@@ -140,9 +141,9 @@ class WordSearch:
     >>> search = WordSearch([postings], rules)
     >>> query = search.query("A cold soup")
     >>> [round(float(score), 3) for score in search.scores(query)]
-    [0.187, 0.061, 0.0]
+    [0.335, 0.108, 0.0]
     >>> [(word, round(share, 3)) for word, share in search.shares(query, 0)]
-    [('cold', 0.126), ('soup', 0.061)]
+    [('cold', 0.226), ('soup', 0.108)]
     """
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
@@ -162,14 +163,17 @@ class WordSearch:
         return [K1 * (1 - B + B * each.lengths / self.mean_length) for each in self.shards]
 
     def query(self, text: str) -> WordQuery:
-        """Look up the words of a query: rare ones count more, and most if no text has them."""
-        words: dict[str, str] = {}
+        """Look up the words of a query. A word counts as often as the query has it; rare ones count more,
+        most if no text has them, and function words less."""
+        words, repeats = dict[str, str](), Counter[str]()
         for start, end, normal in self.rules.find(text):
             words.setdefault(normal, text[start:end])
+            repeats[normal] += FUNCTION_WEIGHT if self.rules.is_function_word(text[start:end]) else 1.0
         postings = tuple(tuple(shard.of(word) for shard in self.shards) for word in words)
         having = np.array([sum(len(places) for places, _ in each) for each in postings], float)
         rarity = np.log1p((self.texts - having + 0.5) / (having + 0.5))
-        weights = rarity / max(float(rarity.sum()), 1e-9)
+        weights = rarity * np.array([repeats[word] for word in words])
+        weights /= max(float(weights.sum()), 1e-9)
         return WordQuery(tuple(words.values()), tuple(weights.tolist()), postings)
 
     def scores(self, query: WordQuery) -> np.ndarray:
