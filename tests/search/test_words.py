@@ -33,6 +33,7 @@ WORDS = ["soup", "soups", "Tea", "tea", "kinase", "a", "the", "日本", "x-ray"]
 @pytest.fixture(autouse=True)
 def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     share_reader(monkeypatch)
+    monkeypatch.setattr(postings, "LOOKED_UP", postings.LOOKED_UP)
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,8 @@ def search_of(texts: list[str], size: int) -> WordSearch:
     return WordSearch([Postings(**pack_postings(part, rules)) for part in parts], rules)
 
 
-def normal(text: str, rules: WordRules = WordRules()) -> list[str]:
-    return [word for _, _, word in rules.find(text)]
+def normal(text: str) -> list[str]:
+    return [word for _, _, word in WordRules().find(text)]
 
 
 def plain_bm25(texts: list[str], query: str, k1: float = 1.2, b: float = 0.75) -> list[float]:
@@ -77,12 +78,28 @@ def test_scores_are_those_of_the_formula_in_any_shards(seed, size):
     choose = random.Random(seed)
     texts = [" ".join(choose.choices(WORDS, k=choose.randint(1, 8))) for _ in range(choose.randint(1, 12))]
     query = " ".join(choose.choices([*WORDS, "unheard"], k=choose.randint(1, 5)))
+    postings.LOOKED_UP = choose.choice([0, 0.3])  # of few texts, too
     search = search_of(texts, size)
     found = search.query(query)
     scores = search.scores(found)
     np.testing.assert_allclose(scores, plain_bm25(texts, query), rtol=1e-12)
     for place in range(len(texts)):
         assert sum(share for _, share in search.shares(found, place)) == scores[place]
+    allowed, k = np.array([choose.random() < 0.7 for _ in texts]), choose.randint(1, 4)
+    for mask in (None, allowed):
+        some = [at for at in np.flatnonzero(scores) if mask is None or mask[at]]
+        expected = sorted(some, key=lambda at: (-scores[at], at))[:k]
+        assert search.best(found, k, mask).tolist() == expected
+
+
+def test_what_is_kept_of_words_is_bounded(monkeypatch):
+    monkeypatch.setattr(postings, "KEPT_PER_TEXT", 1)
+    search = search_of(["cold soup", "cold tea", "cold beer"], 2)
+    for query in ("soup tea", "cold", "beer cold"):
+        scores = search.scores(search.query(query))
+        whole = search_of(["cold soup", "cold tea", "cold beer"], 3)
+        assert scores.tolist() == whole.scores(whole.query(query)).tolist()
+        assert sum(len(each.places) for each in search._kept.values()) <= 3
 
 
 def test_a_text_full_of_the_query_has_a_score_near_one():

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from .words import WordRules
 K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
 FUNCTION_WEIGHT = 0.25  # of "the" or "which" in a query: docs/log/2026-11-18-words-of-search.md
 MAX_COUNT = 2**16 - 1
+KEPT_PER_TEXT = 8  # places of words, for each text of the index: they are kept in memory
+LOOKED_UP = 0.01  # of the texts have a word: then it may be looked up in the best of them only
+MARGIN = 1 + 1e-9  # for sums of the same shares in another order
 POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
     "word_ends": np.int64,  # (words,): where each ends
@@ -125,12 +129,20 @@ def _are_ends(ends: np.ndarray, size: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class Occurrences:
+    """The texts of an index that have a word, in order, and how often."""
+
+    places: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class WordQuery:
     """The different words of a query, with what each counts for a text that is full of it; together 1."""
 
     words: tuple[str, ...]  # as first written
     weights: tuple[float, ...]
-    postings: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]  # of each word in each shard
+    occurrences: tuple[Occurrences, ...]
 
 
 class WordSearch:
@@ -142,14 +154,15 @@ class WordSearch:
     >>> query = search.query("A cold soup")
     >>> [round(float(score), 3) for score in search.scores(query)]
     [0.335, 0.108, 0.0]
-    >>> [(word, round(share, 3)) for word, share in search.shares(query, 0)]
-    [('cold', 0.226), ('soup', 0.108)]
+    >>> search.best(query, 1).tolist(), [(word, round(share, 3)) for word, share in search.shares(query, 0)]
+    ([0], [('cold', 0.226), ('soup', 0.108)])
     """
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
         self.shards, self.rules = shards, rules
         self.starts = [0, *accumulate(len(each.lengths) for each in shards)]
         self.texts = sum(len(each.living_lengths) for each in shards)
+        self._lock, self._kept = Lock(), dict[str, Occurrences]()  # the last used at the end
 
     @cached_property
     def mean_length(self) -> float:
@@ -158,9 +171,10 @@ class WordSearch:
         return max(total, 1) / max(self.texts, 1)
 
     @cached_property
-    def _norms(self) -> list[np.ndarray]:
-        """For each shard, (n,): how many of a word make each text half full of it."""
-        return [K1 * (1 - B + B * each.lengths / self.mean_length) for each in self.shards]
+    def _norms(self) -> np.ndarray:
+        """(texts,): how many of a word make each text half full of it."""
+        lengths = [each.lengths for each in self.shards] or [np.zeros(0)]
+        return np.asarray(K1 * (1 - B + B * np.concatenate(lengths) / self.mean_length))
 
     def query(self, text: str) -> WordQuery:
         """Look up the words of a query. A word counts as often as the query has it; rare ones count more,
@@ -169,34 +183,92 @@ class WordSearch:
         for start, end, normal in self.rules.find(text):
             words.setdefault(normal, text[start:end])
             repeats[normal] += FUNCTION_WEIGHT if self.rules.is_function_word(text[start:end]) else 1.0
-        postings = tuple(tuple(shard.of(word) for shard in self.shards) for word in words)
-        having = np.array([sum(len(places) for places, _ in each) for each in postings], float)
+        found = tuple(self._find(word) for word in words)
+        having = np.array([len(each.places) for each in found], float)
         rarity = np.log1p((self.texts - having + 0.5) / (having + 0.5))
         weights = rarity * np.array([repeats[word] for word in words])
         weights /= max(float(weights.sum()), 1e-9)
-        return WordQuery(tuple(words.values()), tuple(weights.tolist()), postings)
+        return WordQuery(tuple(words.values()), tuple(weights.tolist()), found)
+
+    def _find(self, word: str) -> Occurrences:
+        """Where a word is, kept in memory for the queries to come."""
+        with self._lock:
+            found = self._kept.pop(word, None)
+        if found is None:
+            parts = [shard.of(word) for shard in self.shards]
+            places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
+            counts = [part[1] for part in parts]
+            found = Occurrences(*(np.concatenate(each or [np.zeros(0, np.int32)]) for each in (places, counts)))
+        with self._lock:
+            self._kept[word] = found
+            held = sum(len(each.places) for each in self._kept.values())
+            while held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
+                held -= len(self._kept.pop(next(iter(self._kept))).places)
+        return found
 
     def scores(self, query: WordQuery) -> np.ndarray:
         """(texts,) float64: the sum of the shares of each text."""
         found = np.zeros(self.starts[-1])
-        for weight, by_shard in zip(query.weights, query.postings, strict=True):
-            for number, (places, counts) in enumerate(by_shard):
-                found[self.starts[number] + places] += weight * self._fullness(number, places, counts)
+        for weight, each in zip(query.weights, query.occurrences, strict=True):
+            np.add.at(found, each.places, weight * self._fullness(each))
         return found
+
+    def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> np.ndarray:
+        """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index.
+
+        The words that can add most come first. When a text without any of them can no longer be among the k,
+        the others, which most texts have, are looked up only where it matters.
+        """
+        found, ceilings = np.zeros(self.starts[-1]), self._ceilings(query)
+        order = np.argsort(-ceilings, kind="stable").tolist()
+        left, floor = float(ceilings.sum()), 0.0
+        for at in order:
+            each = query.occurrences[at]
+            if len(each.places) > LOOKED_UP * len(found):
+                floor = _kth(found, k, allowed)
+                if floor > left * MARGIN:
+                    break
+            np.add.at(found, each.places, query.weights[at] * self._fullness(each))
+            left -= float(ceilings[at])
+        else:
+            left, floor = 0.0, _kth(found, k, allowed)
+        among = found if allowed is None else found * allowed
+        places = np.flatnonzero(among >= max((floor - left) / MARGIN, 1e-300))
+        scores = self._scores_at(query, places)
+        return places[np.argsort(-scores, kind="stable")[:k]]
+
+    def _ceilings(self, query: WordQuery) -> np.ndarray:
+        """The most that each word of a query can add to a score."""
+        least = float(self._norms.min(initial=np.inf))
+        counts = np.array([int(each.counts.max(initial=0)) for each in query.occurrences], float)
+        return np.array(query.weights) * (counts / (counts + max(least, K1 * (1 - B))))
+
+    def _scores_at(self, query: WordQuery, places: np.ndarray) -> np.ndarray:
+        """The scores of some texts, to the bit those of `scores`."""
+        scores = np.zeros(len(places))
+        for weight, each in zip(query.weights, query.occurrences, strict=True):
+            at = np.searchsorted(each.places, places.astype(each.places.dtype))
+            has = np.flatnonzero(at < len(each.places))
+            has = has[each.places[at[has]] == places[has]]
+            scores[has] += weight * self._fullness(each, at[has])
+        return scores
 
     def shares(self, query: WordQuery, place: int) -> list[tuple[str, float]]:
         """The query's words that a text has, with their shares; added in this order, they are its score."""
-        number = next(k for k, end in enumerate(self.starts[1:]) if place < end)
-        return list(self._shares(query, number, place - self.starts[number]))
+        found = list[tuple[str, float]]()
+        for word, weight, each in zip(query.words, query.weights, query.occurrences, strict=True):
+            at = int(np.searchsorted(each.places, each.places.dtype.type(place)))
+            if at < len(each.places) and each.places[at] == place:
+                found.append((word, float(weight * self._fullness(each, slice(at, at + 1))[0])))
+        return found
 
-    def _shares(self, query: WordQuery, number: int, place: int) -> Iterator[tuple[str, float]]:
-        for word, weight, by_shard in zip(query.words, query.weights, query.postings, strict=True):
-            places, counts = by_shard[number]
-            at = int(np.searchsorted(places, place))
-            if at < len(places) and places[at] == place:
-                part = slice(at, at + 1)
-                yield word, float(weight * self._fullness(number, places[part], counts[part])[0])
+    def _fullness(self, word: Occurrences, at: Any = slice(None)) -> Any:
+        """The term-frequency saturation of a word in texts that have it, from 0 to 1."""
+        counts = word.counts[at]
+        return counts / (counts + self._norms[word.places[at]])
 
-    def _fullness(self, number: int, places: np.ndarray, counts: np.ndarray) -> Any:
-        """The term-frequency saturation of a word that texts have so often, from 0 to 1."""
-        return counts / (counts + self._norms[number][places])
+
+def _kth(scores: np.ndarray, k: int, allowed: np.ndarray | None) -> float:
+    """The k-th highest score above 0 of the texts that are allowed; 0 if there are fewer."""
+    found = scores[np.flatnonzero(scores if allowed is None else scores * allowed)]
+    return float(np.partition(found, -k)[-k]) if len(found) >= k else 0.0

@@ -102,11 +102,7 @@ class Ranking:
 
     def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
         query = self.words.query(text)
-        scores = self.words.scores(query)
-        places = np.flatnonzero(scores if allowed is None else scores * allowed)
-        if len(places) > k:  # sorting fewer is faster; equals of the last one stay
-            places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
-        best = places[np.argsort(-scores[places], kind="stable")[:k]].tolist()
+        best = self.words.best(query, k, allowed).tolist()
         return [Ranked(place, 0.0, 0.0, tuple(self.words.shares(query, place))) for place in best]
 
     def _by_both(

@@ -21,16 +21,16 @@ _RUN = rf"[^\W_{_NO_SPACES}]+"
 _WORDS = re.compile(rf"{_RUN}(?:(?<=\d)[.,](?=\d){_RUN})*|[^\W_]")
 _FIRST_WORDS = re.compile(rf"{_RUN}|[^\W_]")
 _SINGULAR = frozenset(("news", "atlas", "cosmos", "bias", "andes"))  # as in Snowball
-FUNCTION_WORDS = frozenset(
-    """a about above after again against all although am an and any are as at be because been before being below
-    between both but by can could d did do does doing down during each either few for from further had has have
-    having he hence her here hers herself him himself his how however i if in into is it its itself just ll m may
-    me might more moreover most must my myself neither no nor not now of off on once one only onto or other others
-    ought our ours ourselves out over own per rather re s same shall she should since so some such t than that the
-    their theirs them themselves then there therefore these they this those though through thus to too under until
-    up upon us ve very was we were what when where whether which while who whom whose why will with within without
-    would yet you your yours yourself yourselves""".split()
-)  # of English: what is left of a contraction, such as ll, too
+_FUNCTION_WORDS = """a about above after again against all although am an and any are as at be because been
+before being below between both but by can could d did do does doing down during each either few for from
+further had has have having he hence her here hers herself him himself his how however i if in into is it
+its itself just ll m may me might more moreover most must my myself neither no nor not now of off on once
+one only onto or other others ought our ours ourselves out over own per rather re s same shall she should
+since so some such t than that the their theirs them themselves then there therefore these they this those
+though through thus to too under until up upon us ve very was we were what when where whether which while
+who whom whose why will with within without would yet you your yours yourself yourselves
+"""  # of English: what is left of a contraction, such as ll, too
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 @lru_cache(2**17)
