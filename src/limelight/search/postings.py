@@ -162,7 +162,8 @@ class WordSearch:
         self.shards, self.rules = shards, rules
         self.starts = [0, *accumulate(len(each.lengths) for each in shards)]
         self.texts = sum(len(each.living_lengths) for each in shards)
-        self._lock, self._kept = Lock(), dict[str, Occurrences]()  # the last used at the end
+        self._lock, self._held = Lock(), 0
+        self._kept: dict[str, Occurrences] = {}  # the last used at the end
 
     @cached_property
     def mean_length(self) -> float:
@@ -193,17 +194,18 @@ class WordSearch:
     def _find(self, word: str) -> Occurrences:
         """Where a word is, kept in memory for the queries to come."""
         with self._lock:
-            found = self._kept.pop(word, None)
-        if found is None:
-            parts = [shard.of(word) for shard in self.shards]
-            places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
-            counts = [part[1] for part in parts]
-            found = Occurrences(*(np.concatenate(each or [np.zeros(0, np.int32)]) for each in (places, counts)))
-        with self._lock:
+            found = self._kept.pop(word, None) or self._read(word)
             self._kept[word] = found
-            held = sum(len(each.places) for each in self._kept.values())
-            while held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
-                held -= len(self._kept.pop(next(iter(self._kept))).places)
+            while self._held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
+                self._held -= len(self._kept.pop(next(iter(self._kept))).places)
+        return found
+
+    def _read(self, word: str) -> Occurrences:
+        parts = [shard.of(word) for shard in self.shards]
+        places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
+        counts = [part[1] for part in parts]
+        found = Occurrences(*(np.concatenate(each or [np.zeros(0, np.int32)]) for each in (places, counts)))
+        self._held += len(found.places)
         return found
 
     def scores(self, query: WordQuery) -> np.ndarray:
