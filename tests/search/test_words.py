@@ -83,13 +83,13 @@ def test_scores_are_those_of_the_formula_in_any_shards(seed, size):
     found = search.query(query)
     scores = search.scores(found)
     np.testing.assert_allclose(scores, plain_bm25(texts, query), rtol=1e-12)
-    for place in range(len(texts)):
-        assert sum(share for _, share in search.shares(found, place)) == scores[place]
+    shares = search.shares(found, range(len(texts)))
+    assert [sum(share for _, share in each) for each in shares] == scores.tolist()
     allowed, k = np.array([choose.random() < 0.7 for _ in texts]), choose.randint(1, 4)
     for mask in (None, allowed):
         some = [at for at in np.flatnonzero(scores) if mask is None or mask[at]]
         expected = sorted(some, key=lambda at: (-scores[at], at))[:k]
-        assert search.best(found, k, mask).tolist() == expected
+        assert search.best(found, k, mask) == expected
 
 
 def test_what_is_kept_of_words_is_bounded(monkeypatch):
@@ -176,6 +176,8 @@ def test_texts_without_words_have_no_postings():
     search = search_of(["...", "soup"], 1)
     assert search.scores(search.query("soup")).tolist()[0] == 0
     assert search.scores(search.query("...")).tolist() == [0, 0]
+    assert search.best(search.query("..."), 2) == []
+    assert search.shares(search.query("..."), [0, 1]) == [[], []]
 
 
 @pytest.mark.parametrize(

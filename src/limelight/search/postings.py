@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,21 +128,20 @@ def _are_ends(ends: np.ndarray, size: int) -> bool:
     return bool(ends[0] >= 0 and ends[-1] == size and (ends[:-1] <= ends[1:]).all())
 
 
-@dataclass(frozen=True, eq=False)
-class Occurrences:
+class Occurrences(NamedTuple):
     """The texts of an index that have a word, in order, and how often."""
 
     places: np.ndarray
     counts: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class WordQuery:
-    """The different words of a query, with what each counts for a text that is full of it; together 1."""
+class WordQuery(NamedTuple):
+    """The different words of a query, as first written, and what each counts in a text that is full of it;
+    together 1."""
 
-    words: tuple[str, ...]  # as first written
+    words: tuple[str, ...]
     weights: tuple[float, ...]
-    occurrences: tuple[Occurrences, ...]
+    found: tuple[Occurrences, ...]
 
 
 class WordSearch:
@@ -154,8 +153,8 @@ class WordSearch:
     >>> query = search.query("A cold soup")
     >>> [round(float(score), 3) for score in search.scores(query)]
     [0.335, 0.108, 0.0]
-    >>> search.best(query, 1).tolist(), [(word, round(share, 3)) for word, share in search.shares(query, 0)]
-    ([0], [('cold', 0.226), ('soup', 0.108)])
+    >>> [[(word, round(share, 3)) for word, share in each] for each in search.shares(query, search.best(query, 1))]
+    [[('cold', 0.226), ('soup', 0.108)]]
     """
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
@@ -210,64 +209,55 @@ class WordSearch:
 
     def scores(self, query: WordQuery) -> np.ndarray:
         """(texts,) float64: the sum of the shares of each text."""
-        found = np.zeros(self.starts[-1])
-        for weight, each in zip(query.weights, query.occurrences, strict=True):
-            np.add.at(found, each.places, weight * self._fullness(each))
-        return found
+        total = np.zeros(self.starts[-1])
+        for weight, each in zip(query.weights, query.found, strict=True):
+            np.add.at(total, each.places, weight * self._fullness(each))
+        return total
 
-    def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> np.ndarray:
+    def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
         """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index.
 
         The words that can add most come first. When a text without any of them can no longer be among the k,
         the others, which most texts have, are looked up only where it matters.
         """
-        found, ceilings = np.zeros(self.starts[-1]), self._ceilings(query)
-        order = np.argsort(-ceilings, kind="stable").tolist()
-        left, floor = float(ceilings.sum()), 0.0
-        for at in order:
-            each = query.occurrences[at]
-            if len(each.places) > LOOKED_UP * len(found):
-                floor = _kth(found, k, allowed)
+        total, left, floor = np.zeros(self.starts[-1]), sum(query.weights), 0.0
+        for weight, each in sorted(zip(query.weights, query.found, strict=True), key=lambda pair: -pair[0]):
+            if len(each.places) > LOOKED_UP * len(total):
+                floor = _kth(total, k, allowed)
                 if floor > left * MARGIN:
                     break
-            np.add.at(found, each.places, query.weights[at] * self._fullness(each))
-            left -= float(ceilings[at])
+            np.add.at(total, each.places, weight * self._fullness(each))
+            left -= weight
         else:
-            left, floor = 0.0, _kth(found, k, allowed)
-        among = found if allowed is None else found * allowed
-        places = np.flatnonzero(among >= max((floor - left) / MARGIN, 1e-300))
-        scores = self._scores_at(query, places)
-        return places[np.argsort(-scores, kind="stable")[:k]]
-
-    def _ceilings(self, query: WordQuery) -> np.ndarray:
-        """The most that each word of a query can add to a score."""
-        least = float(self._norms.min(initial=np.inf))
-        counts = np.array([int(each.counts.max(initial=0)) for each in query.occurrences], float)
-        return np.array(query.weights) * (counts / (counts + max(least, K1 * (1 - B))))
-
-    def _scores_at(self, query: WordQuery, places: np.ndarray) -> np.ndarray:
-        """The scores of some texts, to the bit those of `scores`."""
+            left, floor = 0.0, _kth(total, k, allowed)
+        among = total if allowed is None else total * allowed
+        places = np.flatnonzero(among >= max((floor - left) / MARGIN, np.finfo(float).tiny))
         scores = np.zeros(len(places))
-        for weight, each in zip(query.weights, query.occurrences, strict=True):
-            at = np.searchsorted(each.places, places.astype(each.places.dtype))
-            has = np.flatnonzero(at < len(each.places))
-            has = has[each.places[at[has]] == places[has]]
-            scores[has] += weight * self._fullness(each, at[has])
-        return scores
+        for shares in self._shares(query, places):
+            scores += shares  # in this order, they are to the bit what `scores` gives
+        return [int(place) for place in places[np.argsort(-scores, kind="stable")[:k]]]
 
-    def shares(self, query: WordQuery, place: int) -> list[tuple[str, float]]:
-        """The query's words that a text has, with their shares; added in this order, they are its score."""
-        found = list[tuple[str, float]]()
-        for word, weight, each in zip(query.words, query.weights, query.occurrences, strict=True):
-            at = int(np.searchsorted(each.places, each.places.dtype.type(place)))
-            if at < len(each.places) and each.places[at] == place:
-                found.append((word, float(weight * self._fullness(each, slice(at, at + 1))[0])))
-        return found
+    def shares(self, query: WordQuery, places: Sequence[int]) -> list[list[tuple[str, float]]]:
+        """The query's words that each text has, with their shares; added in this order, they are its score."""
+        found = np.array([*self._shares(query, np.array(places, int))]).reshape(len(query.words), len(places))
+        return [
+            [pair for pair in zip(query.words, each, strict=True) if pair[1]] for each in found.T.tolist()
+        ]
 
-    def _fullness(self, word: Occurrences, at: Any = slice(None)) -> Any:
-        """The term-frequency saturation of a word in texts that have it, from 0 to 1."""
-        counts = word.counts[at]
-        return counts / (counts + self._norms[word.places[at]])
+    def _shares(self, query: WordQuery, places: np.ndarray) -> Iterator[np.ndarray]:
+        """The share of each word of a query in some texts; 0 where they do not have it."""
+        for weight, each in zip(query.weights, query.found, strict=True):
+            shares = np.zeros(len(places))
+            if len(each.places):
+                at = np.searchsorted(each.places, places.astype(each.places.dtype))
+                at = np.minimum(at, len(each.places) - 1)
+                has = each.places[at] == places
+                shares[has] = weight * self._fullness(Occurrences(each.places[at[has]], each.counts[at[has]]))
+            yield shares
+
+    def _fullness(self, word: Occurrences) -> Any:
+        """The term-frequency saturation of a word in the texts that have it, from 0 to 1."""
+        return word.counts / (word.counts + self._norms[word.places])
 
 
 def _kth(scores: np.ndarray, k: int, allowed: np.ndarray | None) -> float:
