@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from .words import WordRules
 K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
 FUNCTION_WEIGHT = 0.25  # of "the" or "which" in a query: docs/log/2026-11-18-words-of-search.md
 MAX_COUNT = 2**16 - 1
-KEPT_PER_TEXT = 8  # places of words, for each text of the index: they are kept in memory
+KEPT_PER_TEXT = 16  # places of words, for each text of the index: they are kept in memory
 LOOKED_UP = 0.01  # of the texts have a word: then it may be looked up in the best of them only
-MARGIN = 1 + 1e-9  # for sums of the same shares in another order
+MARGIN = 1 - 1e-4  # for sums of the same shares in another order, in float32
+TINY = float(np.finfo(np.float32).tiny)
 POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
     "word_ends": np.int64,  # (words,): where each ends
@@ -129,10 +130,11 @@ def _are_ends(ends: np.ndarray, size: int) -> bool:
 
 
 class Occurrences(NamedTuple):
-    """The texts of an index that have a word, in order, and how often."""
+    """The texts of an index that have a word, in order, and how full of it they are: from 0 to 1."""
 
     places: np.ndarray
-    counts: np.ndarray
+    fullness: np.ndarray  # the term-frequency saturation, float32
+    most: float  # of them
 
 
 class WordQuery(NamedTuple):
@@ -202,40 +204,48 @@ class WordSearch:
     def _read(self, word: str) -> Occurrences:
         parts = [shard.of(word) for shard in self.shards]
         places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
-        counts = [part[1] for part in parts]
-        found = Occurrences(*(np.concatenate(each or [np.zeros(0, np.int32)]) for each in (places, counts)))
-        self._held += len(found.places)
-        return found
+        counts = np.concatenate([np.zeros(0, np.uint16), *(part[1] for part in parts)])
+        at = np.concatenate([np.zeros(0, np.int32), *places])
+        fullness = (counts / (counts + self._norms[at])).astype(np.float32)
+        self._held += len(at)
+        return Occurrences(at, fullness, float(fullness.max(initial=0)))
 
     def scores(self, query: WordQuery) -> np.ndarray:
-        """(texts,) float64: the sum of the shares of each text."""
-        total = np.zeros(self.starts[-1])
+        """(texts,) float32: the sum of the shares of each text, but for rounding."""
+        total = np.zeros(self.starts[-1], np.float32)
         for weight, each in zip(query.weights, query.found, strict=True):
-            np.add.at(total, each.places, weight * self._fullness(each))
+            np.add.at(total, each.places, np.float32(weight) * each.fullness)
         return total
 
     def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
         """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index.
 
         The words that can add most come first. When a text without any of them can no longer be among the k,
-        the others, which most texts have, are looked up only where it matters.
+        the others, which most texts have, are looked up only in those that can.
         """
-        total, left, floor = np.zeros(self.starts[-1]), sum(query.weights), 0.0
-        for weight, each in sorted(zip(query.weights, query.found, strict=True), key=lambda pair: -pair[0]):
-            if len(each.places) > LOOKED_UP * len(total):
-                floor = _kth(total, k, allowed)
-                if floor > left * MARGIN:
-                    break
-            np.add.at(total, each.places, weight * self._fullness(each))
-            left -= weight
-        else:
-            left, floor = 0.0, _kth(total, k, allowed)
-        among = total if allowed is None else total * allowed
-        places = np.flatnonzero(among >= max((floor - left) / MARGIN, np.finfo(float).tiny))
-        scores = np.zeros(len(places))
-        for shares in self._shares(query, places):
-            scores += shares  # in this order, they are to the bit what `scores` gives
-        return [int(place) for place in places[np.argsort(-scores, kind="stable")[:k]]]
+        total, few = np.zeros(self.starts[-1], np.float32), None
+        words = [
+            (weight * each.most, weight, each)
+            for weight, each in zip(query.weights, query.found, strict=True)
+        ]
+        left, whole, floor = sum(most for most, _, _ in words), sum(most for most, _, _ in words), TINY
+        for most, weight, each in sorted(words, key=lambda word: -word[0]):
+            if few is None and len(each.places) > LOOKED_UP * len(total) and 2 * left < whole:
+                floor = _kth(total, k, floor, allowed)
+                few = _at_least(total, floor - left, len(each.places) // 8, allowed) if floor > left else None
+            left -= most
+            if few is None:
+                np.add.at(total, each.places, np.float32(weight) * each.fullness)
+            else:
+                total[few] += _in_places(each, few) * np.float32(weight)
+                floor = _kth(total[few], k, floor)
+                few = few[total[few] >= (floor - left) * MARGIN]
+        if few is None:
+            few = np.flatnonzero(_passing(total, _kth(total, k, floor, allowed) * MARGIN, allowed))
+        scores = np.zeros(len(few))
+        for shares in self._shares(query, few):
+            scores += shares
+        return [int(place) for place in few[np.argsort(-scores, kind="stable")[:k]]]
 
     def shares(self, query: WordQuery, places: Sequence[int]) -> list[list[tuple[str, float]]]:
         """The query's words that each text has, with their shares; added in this order, they are its score."""
@@ -247,20 +257,30 @@ class WordSearch:
     def _shares(self, query: WordQuery, places: np.ndarray) -> Iterator[np.ndarray]:
         """The share of each word of a query in some texts; 0 where they do not have it."""
         for weight, each in zip(query.weights, query.found, strict=True):
-            shares = np.zeros(len(places))
-            if len(each.places):
-                at = np.searchsorted(each.places, places.astype(each.places.dtype))
-                at = np.minimum(at, len(each.places) - 1)
-                has = each.places[at] == places
-                shares[has] = weight * self._fullness(Occurrences(each.places[at[has]], each.counts[at[has]]))
-            yield shares
-
-    def _fullness(self, word: Occurrences) -> Any:
-        """The term-frequency saturation of a word in the texts that have it, from 0 to 1."""
-        return word.counts / (word.counts + self._norms[word.places])
+            yield weight * _in_places(each, places).astype(np.float64)
 
 
-def _kth(scores: np.ndarray, k: int, allowed: np.ndarray | None) -> float:
-    """The k-th highest score above 0 of the texts that are allowed; 0 if there are fewer."""
-    found = scores[np.flatnonzero(scores if allowed is None else scores * allowed)]
-    return float(np.partition(found, -k)[-k]) if len(found) >= k else 0.0
+def _in_places(word: Occurrences, places: np.ndarray) -> np.ndarray:
+    """How full of a word some texts are, 0 where they do not have it."""
+    if not len(word.places):
+        return np.zeros(len(places), np.float32)
+    at = np.searchsorted(word.places, places.astype(word.places.dtype))
+    at = np.minimum(at, len(word.places) - 1)
+    return np.asarray(np.where(word.places[at] == places, word.fullness[at], np.float32(0)))
+
+
+def _kth(scores: np.ndarray, k: int, floor: float, allowed: np.ndarray | None = None) -> float:
+    """The k-th highest score of the texts that are allowed, if it is above a floor; or else that."""
+    found = scores[_passing(scores, floor, allowed)]
+    return float(np.partition(found, -k)[-k]) if len(found) >= k else floor
+
+
+def _at_least(scores: np.ndarray, floor: float, most: int, allowed: np.ndarray | None) -> np.ndarray | None:
+    """The texts with such a score, but for rounding; None if they are more than `most`."""
+    found = _passing(scores, floor * MARGIN, allowed)
+    return np.flatnonzero(found) if np.count_nonzero(found) <= most else None
+
+
+def _passing(scores: np.ndarray, floor: float, allowed: np.ndarray | None) -> np.ndarray:
+    found = scores >= np.float32(max(floor, TINY))
+    return np.asarray(found if allowed is None else found & allowed)
