@@ -33,7 +33,6 @@ WORDS = ["soup", "soups", "Tea", "tea", "kinase", "a", "the", "日本", "x-ray"]
 @pytest.fixture(autouse=True)
 def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     share_reader(monkeypatch)
-    monkeypatch.setattr(postings, "LOOKED_UP", postings.LOOKED_UP)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,6 @@ def test_scores_are_those_of_the_formula_in_any_shards(seed, size):
     choose = random.Random(seed)
     texts = [" ".join(choose.choices(WORDS, k=choose.randint(1, 8))) for _ in range(choose.randint(1, 12))]
     query = " ".join(choose.choices([*WORDS, "unheard"], k=choose.randint(1, 5)))
-    postings.LOOKED_UP = choose.choice([0, 0.3])  # of few texts, too
     search = search_of(texts, size)
     found = search.query(query)
     scores = search.scores(found)

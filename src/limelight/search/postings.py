@@ -26,9 +26,7 @@ K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much lon
 FUNCTION_WEIGHT = 0.25  # of "the" or "which" in a query: docs/log/2026-11-18-words-of-search.md
 MAX_COUNT = 2**16 - 1
 KEPT_PER_TEXT = 16  # places of words, for each text of the index: they are kept in memory
-LOOKED_UP = 0.01  # of the texts have a word: then it may be looked up in the best of them only
-MARGIN = 1 - 1e-4  # for sums of the same shares in another order, in float32
-TINY = float(np.finfo(np.float32).tiny)
+ROUNDING = 1 - 1e-4  # what is left of the sum of the shares of a thousand words in float32, at least
 POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
     "word_ends": np.int64,  # (words,): where each ends
@@ -134,7 +132,6 @@ class Occurrences(NamedTuple):
 
     places: np.ndarray
     fullness: np.ndarray  # the term-frequency saturation, float32
-    most: float  # of them
 
 
 class WordQuery(NamedTuple):
@@ -208,7 +205,7 @@ class WordSearch:
         at = np.concatenate([np.zeros(0, np.int32), *places])
         fullness = (counts / (counts + self._norms[at])).astype(np.float32)
         self._held += len(at)
-        return Occurrences(at, fullness, float(fullness.max(initial=0)))
+        return Occurrences(at, fullness)
 
     def scores(self, query: WordQuery) -> np.ndarray:
         """(texts,) float32: the sum of the shares of each text, but for rounding."""
@@ -218,34 +215,17 @@ class WordSearch:
         return total
 
     def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
-        """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index.
-
-        The words that can add most come first. When a text without any of them can no longer be among the k,
-        the others, which most texts have, are looked up only in those that can.
-        """
-        total, few = np.zeros(self.starts[-1], np.float32), None
-        words = [
-            (weight * each.most, weight, each)
-            for weight, each in zip(query.weights, query.found, strict=True)
-        ]
-        left, whole, floor = sum(most for most, _, _ in words), sum(most for most, _, _ in words), TINY
-        for most, weight, each in sorted(words, key=lambda word: -word[0]):
-            if few is None and len(each.places) > LOOKED_UP * len(total) and 2 * left < whole:
-                floor = _kth(total, k, floor, allowed)
-                few = _at_least(total, floor - left, len(each.places) // 8, allowed) if floor > left else None
-            left -= most
-            if few is None:
-                np.add.at(total, each.places, np.float32(weight) * each.fullness)
-            else:
-                total[few] += _in_places(each, few) * np.float32(weight)
-                floor = _kth(total[few], k, floor)
-                few = few[total[few] >= (floor - left) * MARGIN]
-        if few is None:
-            few = np.flatnonzero(_passing(total, _kth(total, k, floor, allowed) * MARGIN, allowed))
-        scores = np.zeros(len(few))
-        for shares in self._shares(query, few):
-            scores += shares
-        return [int(place) for place in few[np.argsort(-scores, kind="stable")[:k]]]
+        """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index."""
+        total, floor = self.scores(query), np.float32(0)
+        if allowed is not None:
+            total *= allowed
+        for each in sorted(query.found, key=lambda word: len(word.places)):
+            if len(each.places) >= k:  # the k-th best of its texts is no better than the k-th best of all
+                floor = np.partition(total[each.places], -k)[-k]
+                break
+        few = np.flatnonzero(total >= max(floor * ROUNDING, np.finfo(np.float32).tiny))
+        scores = sum(self._shares(query, few), start=np.zeros(len(few)))
+        return few[np.argsort(-scores, kind="stable")[:k]].tolist()
 
     def shares(self, query: WordQuery, places: Sequence[int]) -> list[list[tuple[str, float]]]:
         """The query's words that each text has, with their shares; added in this order, they are its score."""
@@ -257,30 +237,9 @@ class WordSearch:
     def _shares(self, query: WordQuery, places: np.ndarray) -> Iterator[np.ndarray]:
         """The share of each word of a query in some texts; 0 where they do not have it."""
         for weight, each in zip(query.weights, query.found, strict=True):
-            yield weight * _in_places(each, places).astype(np.float64)
-
-
-def _in_places(word: Occurrences, places: np.ndarray) -> np.ndarray:
-    """How full of a word some texts are, 0 where they do not have it."""
-    if not len(word.places):
-        return np.zeros(len(places), np.float32)
-    at = np.searchsorted(word.places, places.astype(word.places.dtype))
-    at = np.minimum(at, len(word.places) - 1)
-    return np.asarray(np.where(word.places[at] == places, word.fullness[at], np.float32(0)))
-
-
-def _kth(scores: np.ndarray, k: int, floor: float, allowed: np.ndarray | None = None) -> float:
-    """The k-th highest score of the texts that are allowed, if it is above a floor; or else that."""
-    found = scores[_passing(scores, floor, allowed)]
-    return float(np.partition(found, -k)[-k]) if len(found) >= k else floor
-
-
-def _at_least(scores: np.ndarray, floor: float, most: int, allowed: np.ndarray | None) -> np.ndarray | None:
-    """The texts with such a score, but for rounding; None if they are more than `most`."""
-    found = _passing(scores, floor * MARGIN, allowed)
-    return np.flatnonzero(found) if np.count_nonzero(found) <= most else None
-
-
-def _passing(scores: np.ndarray, floor: float, allowed: np.ndarray | None) -> np.ndarray:
-    found = scores >= np.float32(max(floor, TINY))
-    return np.asarray(found if allowed is None else found & allowed)
+            shares = np.zeros(len(places))
+            if len(each.places):
+                at = np.searchsorted(each.places, places.astype(each.places.dtype))
+                at = np.minimum(at, len(each.places) - 1)
+                np.multiply(weight, each.fullness[at], out=shares, where=each.places[at] == places)
+            yield shares
