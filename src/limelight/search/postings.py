@@ -216,14 +216,10 @@ class WordSearch:
 
     def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
         """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index."""
-        total, floor = self.scores(query), np.float32(0)
+        total = self.scores(query)
         if allowed is not None:
             total *= allowed
-        for each in sorted(query.found, key=lambda word: len(word.places)):
-            if len(each.places) >= k:  # the k-th best of its texts is no better than the k-th best of all
-                floor = np.partition(total[each.places], -k)[-k]
-                break
-        few = np.flatnonzero(total >= max(floor * ROUNDING, np.finfo(np.float32).tiny))
+        few = np.flatnonzero(total >= ROUNDING * kth_highest(total, k))
         scores = sum(self._shares(query, few), start=np.zeros(len(few)))
         return few[np.argsort(-scores, kind="stable")[:k]].tolist()
 
@@ -243,3 +239,16 @@ class WordSearch:
                 at = np.minimum(at, len(each.places) - 1)
                 np.multiply(weight, each.fullness[at], out=shares, where=each.places[at] == places)
             yield shares
+
+
+def kth_highest(scores: np.ndarray, k: int) -> float:
+    """The k-th highest of many scores above 0, or else the least there is.
+
+    >>> kth_highest(np.array([3, 0, 5, 1], np.float32), 2), kth_highest(np.zeros(4, np.float32), 2) > 0
+    (3.0, True)
+    """
+    least, sample = float(np.finfo(np.float32).tiny), scores[:: max(1, len(scores) // (16 * k))]
+    if len(sample) >= k:  # the k-th highest of a few is no higher than that of all
+        least = max(least, float(np.partition(sample, -k)[-k]))
+    found = scores[scores >= least]
+    return float(np.partition(found, -k)[-k]) if len(found) >= k else least
