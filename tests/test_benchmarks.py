@@ -224,10 +224,14 @@ def test_search_quality_compares_ways_on_judged_queries(monkeypatch, capsys, tmp
     ]
     monkeypatch.setattr(sys, "argv", ["search_quality.py", *given])
     weight = quality.ranking.WORD_WEIGHT
+    monkeypatch.setattr(quality, "others", lambda *_: [("others", [[2], [1]])])
     quality.main()
     assert weight == quality.ranking.WORD_WEIGHT
-    rows = [row.strip() for row in capsys.readouterr().out.splitlines()[2:]]
-    assert rows == [f"texts, {way} 1.000 1.000" for way in ("meaning", "words", "both 0.5")]
+    rows = [" ".join(row.split()) for row in capsys.readouterr().out.splitlines()]
+    ways = [*(f"texts, {way} 1.000" for way in ("both 0.5", "meaning", "words")), "others 0.000"]
+    assert rows == ["cranfield: 3 texts, 2 queries", *ways, "mean", *ways]
+    first, second = (np.array([each]) for each in ([3.0, 2, 1, 0], [0.0, 4, 0, 5]))
+    assert quality.fused(first, second) == [[1, 0, 3, 2]]  # 2 / 62, 1 / 61, 1 / 61, 1 / 63
 
 
 def test_callbacks_prints_a_row_for_each_way(monkeypatch, capsys):

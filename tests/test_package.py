@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import grimp
 import pytest
@@ -27,3 +29,13 @@ def test_no_circle_of_files():
     except CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
         pytest.fail(f"these files import each other in a circle: {circle}")
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_contract():
+    path = Path(__file__).parents[1] / "scripts" / "build_architecture.py"
+    script = runpy.run_path(str(path))
+    assert script["PICTURE"].read_text("utf-8") == script["draw"]()
+    named = {name for layer in script["rooms"]() for name in layer}
+    assert named == script["ABOUT"].keys()
+    documented = (script["ROOT"] / "docs" / "architecture.md").read_text("utf-8")
+    assert all(f"| `{name}/` |" in documented for name in named - {"errors"})

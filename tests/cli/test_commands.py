@@ -617,7 +617,7 @@ def test_explain_finds_out_what_decided_as_asked(call, model, pair_model):
 
 
 def test_guessed_columns_are_named_on_a_terminal(call, model, table, monkeypatch):
-    monkeypatch.setattr("limelight.cli._shared.on_terminal", lambda: True)
+    monkeypatch.setattr("limelight.cli._rows.on_terminal", lambda: True)
     assert "text column: text, label column: stars (guessed)" in call("evaluate", model, table)[2]
     named = call("evaluate", model, table, "--text", "text", "--label", "stars")
     assert "guessed" not in named[2]

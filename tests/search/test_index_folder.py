@@ -75,7 +75,7 @@ DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-foreign", lambda data: data.update(format=0)),
     ("file-foreign", lambda data: data.pop("format")),
     ("file-foreign", lambda data: data.pop("limelight")),
-    ("format-newer", lambda data: data.update(format=5)),
+    ("format-newer", lambda data: data.update(format=6)),
     ("file-damaged", lambda data: data.update(extra=1)),
     ("file-damaged", lambda data: data.pop("model")),
     ("file-damaged", lambda data: data.update(size="3")),

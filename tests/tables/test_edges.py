@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from limelight.tables import excel
-from limelight.tables.cells import ABSENT, KeptColumns, as_text, find_type, is_formula, list_cells
+from limelight.tables.cells import ABSENT, KeptColumns, NewColumn, as_text, find_type, is_formula, list_cells
 from limelight.tables.columns import Columns, choose_columns
 from limelight.tables.encoding import VARIABLE, guess_encoding, stated_encoding, text_encoding
 from limelight.tables.formats import (
@@ -34,7 +34,7 @@ from limelight.tables.rows import (
     texts_of,
 )
 from limelight.tables.table import open_table
-from limelight.tables.writers import NewColumn, escape_formulas, format_of, require_format, write_table
+from limelight.tables.writers import escape_formulas, format_of, require_format, write_table
 from refusing import refuses
 
 # ---------------------------------------------------------------- formats

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.tables.cells import KeptColumns, free_names
+from limelight.tables.cells import KeptColumns, NewColumn, free_names
 from limelight.tables.columns import Columns
 from limelight.tables.rows import Row, open_rows
 from limelight.tables.table import open_table
-from limelight.tables.writers import NewColumn, escape_formulas, write_stream, write_table
+from limelight.tables.writers import escape_formulas, write_stream, write_table
 from refusing import refuses
 
 LABEL = [NewColumn("label", "label", "int")]

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.errors import LimelightError
 from limelight.tables import excel, table
-from limelight.tables.cells import KeptColumns
+from limelight.tables.cells import KeptColumns, NewColumn
 from limelight.tables.columns import Columns
 from limelight.tables.encoding import guess_encoding, text_encoding
 from limelight.tables.rows import Row, TableRows
 from limelight.tables.table import column_names, open_table
-from limelight.tables.writers import NewColumn, write_table
+from limelight.tables.writers import write_table
 from refusing import refuses
 
 COLUMNS = Columns("text", "stars")

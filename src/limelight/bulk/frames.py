@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..tables.cells import free_names
-from ..tables.writers import NewColumn, Values
+from ..tables.cells import NewColumn, free_names
+from ..tables.writers import Values
 
 Added = Sequence[tuple[NewColumn, Values]]
 

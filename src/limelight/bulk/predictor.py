@@ -17,10 +17,9 @@ from ..runtime.folder import is_reader, is_reader_folder
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load_exactly, model_sha256
-from ..tables.cells import KeptColumns
+from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import Columns, choose_columns
 from ..tables.rows import Row, texts_of
-from ..tables.writers import NewColumn
 from ..text.coerce import as_list, as_texts
 from .frames import Added, add_columns, column_names
 

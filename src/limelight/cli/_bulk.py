@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ._flags import on_bad
 from ._parser import add_flag, conflict
-from ._shared import on_bad, on_terminal, print_result
+from ._results import print_result
+from ._streams import on_terminal
 
 ENGINE_FLAGS = ("address", "workers", "dtype")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._demo_shared import check_out, log, save
-from ._shared import table
+from ._results import table
 
 if TYPE_CHECKING:
     from ..aspects.seeds import Aspects

@@ -16,6 +16,11 @@ GONE = (OSError, ValueError, AttributeError)  # full or a broken pipe; closed; n
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+def on_terminal() -> bool:
+    """Whether standard error is a terminal, which shows progress bars."""
+    return sys.stderr.isatty()
+
+
 @contextlib.contextmanager
 def utf8_streams() -> Iterator[None]:
     """Print any text whatever the locale says, and progress wherever it can be shown."""

@@ -10,8 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimelightError
+from ._flags import add_shared
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_terminal, print_result, sample, table_rows
+from ._results import print_result
+from ._rows import sample, table_rows
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..aspects.find import Found

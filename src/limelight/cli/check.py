@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..tables import WRITABLE
+from ._flags import add_shared, check_least, on_bad
 from ._parser import add_flag, conflict
-from ._shared import add_shared, check_least, on_bad, on_terminal, open_data, print_result, table
+from ._results import print_result, table
+from ._rows import open_data
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..labelling.health import Health

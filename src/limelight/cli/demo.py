@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._demo_shared import check_out, log, save
+from ._flags import add_shared, check_least
 from ._parser import add_flag
-from ._shared import add_shared, check_least, metrics_table
+from ._results import metrics_table
 from ._streams import print_painted
 
 if TYPE_CHECKING:

@@ -6,8 +6,11 @@ import argparse
 
 from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
+from ._flags import add_shared
 from ._parser import add_flag, wrong_model
-from ._shared import add_shared, check_out, on_terminal, print_result, read_rows
+from ._results import check_out, print_result
+from ._rows import read_rows
+from ._streams import on_terminal
 
 HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\

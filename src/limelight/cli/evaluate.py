@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import bad_value, warn
+from ._flags import COLUMNS, add_shared, on_bad, threshold_from
 from ._parser import add_flag, wrong_model
-from ._shared import (
-    COLUMNS,
-    FIGURES,
-    add_shared,
-    metrics_table,
-    on_bad,
-    on_terminal,
-    open_data,
-    print_result,
-    table,
-    threshold_from,
-)
+from ._results import FIGURES, metrics_table, print_result, table
+from ._rows import open_data
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered

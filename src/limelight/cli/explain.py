@@ -10,8 +10,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, bad_value
+from ._flags import COLUMNS, add_shared
 from ._parser import add_flag, conflict, wrong_model
-from ._shared import COLUMNS, add_shared, check_picture, check_words, read_lines, show_pictures, table_rows
+from ._results import check_picture, check_words, show_pictures
+from ._rows import read_lines, table_rows
 
 if TYPE_CHECKING:
     from ..reading.reading import AnyReading

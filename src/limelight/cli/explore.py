@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
+from ._flags import COLUMNS, add_shared
 from ._parser import add_flag, conflict, wrong_model
-from ._shared import COLUMNS, add_shared, check_out, load_models, on_terminal, sample_rows, table_rows
+from ._results import check_out
+from ._rows import load_models, sample_rows, table_rows
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.open_files import read_regular
+from ._flags import add_shared, on_bad
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_bad, on_terminal, print_result, standard_input
+from ._results import print_result
+from ._rows import standard_input
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..search.index import Index
@@ -39,6 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     unit = parser.add_mutually_exclusive_group()
     add_flag(unit, "--passages", "", "split long texts into passages of about 100 words")
     add_flag(unit, "--sentences", "", "split the texts into sentences")
+    from ..search.words import LANGUAGES
+
+    about = "of the texts: forms of a word are found as one (default: english)"
+    add_flag(parser, "--language", LANGUAGES, about)
     add_flag(parser, "--key", "COLUMN", "names a row, to update and delete it by (default: the row's number)")
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_shared(parser, "--text")
@@ -82,7 +89,7 @@ def _create(args: argparse.Namespace) -> Index:
     from ..search.index import Index
 
     corpora = [Corpus(_given(each, args), args.text, on_bad(args)) for each in args.data]
-    given = args.sentences, args.precision, args.passages, args.key
+    given = args.sentences, args.precision, args.passages, args.key, args.language or "english"
     config, model = new_config(args.model or "reader", *given)
     build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
     return Index.open(args.out)
@@ -103,6 +110,8 @@ def _change(args: argparse.Namespace) -> Index:
         raise conflict(f"{args.out} holds {index.config.unit}; --{unit} needs an index of its own")
     if args.key not in (None, index.config.key):
         raise conflict(f"{args.out} names rows by {index.config.key or 'number'}, not by {args.key}")
+    if args.language not in (None, index.config.language):
+        raise conflict(f"{args.out} is of words in {index.config.language}, not in {args.language}")
     for each in args.data:
         add = index.update if args.update else index.add
         add(_given(each, args), text=args.text, on_bad=on_bad(args), progress=on_terminal())

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..config.presets import PRESETS
 from ..errors import LimelightError
+from ._flags import add_shared, check_least
 from ._parser import add_flag, add_options, conflict, given_options, show_value
-from ._shared import add_shared, check_least, metrics_table, print_result, table
+from ._results import metrics_table, print_result, table
 
 HELP = "describe a model folder or a preset: parameters, recipe, results"
 USAGE = "%(prog)s MODEL [options]"

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import LimelightError
 from ..tables import WRITABLE
+from ._flags import add_shared
 from ._parser import add_flag, conflict
-from ._shared import add_shared
 from .explore import show_address
 
 HELP = "label texts in the browser, with a model that learns as you label"

@@ -6,8 +6,11 @@ import argparse
 
 from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
+from ._flags import add_shared, threshold_from
 from ._parser import add_flag, conflict
-from ._shared import add_shared, check_out, on_terminal, output_format, read_rows, threshold_from
+from ._results import check_out, output_format
+from ._rows import read_rows
+from ._streams import on_terminal
 
 HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError
+from ._flags import add_shared, on_bad
 from ._parser import add_flag, add_section, conflict
-from ._shared import add_run, add_shared, on_bad, print_result, print_resume, run_job
+from ._results import print_result
+from ._runs import add_run, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob

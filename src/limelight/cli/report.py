@@ -8,17 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
+from ._flags import COLUMNS, add_shared, check_least
 from ._parser import add_flag, conflict
-from ._shared import (
-    COLUMNS,
-    add_shared,
-    check_least,
-    check_out,
-    load_models,
-    on_terminal,
-    print_result,
-    sample,
-)
+from ._results import check_out, print_result
+from ._rows import load_models, sample
+from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
 from ..tables import WRITABLE
+from ._flags import add_shared, check_least
 from ._parser import add_flag, conflict
-from ._shared import add_shared, check_least, check_out, output_format, standard_input
+from ._results import check_out, output_format
+from ._rows import standard_input
 
 if TYPE_CHECKING:
     from ..search.hit import Hit

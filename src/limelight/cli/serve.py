@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ..errors import LimelightError
+from ._flags import check_least
 from ._parser import add_flag, conflict
-from ._shared import check_least
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"

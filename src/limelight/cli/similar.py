@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._flags import add_shared, check_least
 from ._parser import add_flag, conflict
-from ._shared import add_shared, check_least, check_picture, check_words, read_rows, show_pictures
+from ._results import check_picture, check_words, show_pictures
+from ._rows import read_rows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -23,14 +23,11 @@ from .leaks import Leak
 from .lifts import CLASS, Lifts
 from .lifts_page import LiftsPage
 from .model_agreement import Agreement, agreement
+from .model_report import FEW_CLASSES, Baselines, ModelReport
 from .overview import RowOverview
 from .render import render_page
 
-if TYPE_CHECKING:
-    from .report import Baselines, ModelReport
-
 EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
-FEW_CLASSES = 12  # up to which each class has more words and examples
 MAX_EXAMPLES = (3, 1)  # texts shown of each of few classes, and of many
 MAX_ERRORS, MAX_DIFFERENCES = 8, 6  # texts shown of one model, and of two
 MAX_CONFUSED_PAIRS, MAX_TAKEN_FOR = 30, 3  # of classes; and of one class, in the table of all

@@ -6,44 +6,34 @@ Two models are shown side by side, with what sets them apart. No network, no scr
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..errors import LimelightError, bad_value
-from ..network.parts import rows_of
-from ..reading.captions import NO_LABEL, trust_sentence
-from ..reading.pieces import printable
+from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
-from ..runtime.confidence import Answered, answered
 from ..runtime.held_out import HeldOut
 from ..runtime.model import Model
-from ..runtime.results import BASELINES as BASELINE_NAMES
-from ..runtime.results import with_baselines
 from ..storage.files import atomic_file, check_writable
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
-from ..text.metrics import LabelMetrics, Metrics, wilson
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
-from .overview import RowOverview, describe_rows, same_answers
-from .pages import FEW_CLASSES, render_lifts, render_report
-from .telling import DecidedText, TellingTerm, telling_terms
+from .model_report import Baselines, ModelReport, baselines_of
+from .overview import describe_rows, same_answers
+from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
 from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, stream_texts
 
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 ROW_TEXTS = 500  # of these, at most this many for what each row reads
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
 TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
-MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
 
 
 def to_report(
@@ -272,100 +262,6 @@ class TestTexts(NamedTuple):
     measured: np.ndarray  # (texts,) bool: the texts that figures are of
 
 
-@dataclass(frozen=True, eq=False)
-class ModelReport:
-    """One model on the data."""
-
-    name: str
-    model: Model
-    metrics: Metrics | LabelMetrics  # of the texts that are `measured`, like all figures
-    calibration: Calibration
-    correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
-    confidence: np.ndarray  # (texts,)
-    measured: np.ndarray  # (texts,) bool: those that the models did not learn from, if there are any
-    sample: np.ndarray  # (read,): the numbers of the texts that the following are of
-    readings: list[AnyReading]
-    truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
-    rows: tuple[RowOverview, ...]
-    trust: str  # how far to trust what decided, in a sentence; empty if it could not be measured
-
-    @property
-    def has_max_row(self) -> bool:
-        """Whether the last row is the max-pooled one."""
-        return rows_of(self.model.recipe.model).has_max_row
-
-    @cached_property
-    def predicted(self) -> np.ndarray:
-        """(read,): indices of the predicted classes; of several labels, of the surest."""
-        return np.array([each.target for each in self.readings])
-
-    @property
-    def several(self) -> bool:
-        """Whether a text may have several labels."""
-        return find_task(self.model.task).has_several
-
-    @property
-    def accuracy(self) -> float:
-        """The share of texts whose prediction is right."""
-        return float(self.correct[self.measured].mean())
-
-    @property
-    def answered(self) -> list[tuple[Answered, float, float]]:
-        """What the model answers if it abstains below some thresholds, and the precision's 95% interval."""
-        confidence, correct = self.confidence[self.measured], self.correct[self.measured]
-        points = [answered(confidence, correct, each) for each in THRESHOLDS]
-        return [(each, *wilson(each.precision, max(each.share * len(correct), 1))) for each in points]
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy."""
-        return wilson(self.accuracy, self.metrics.rows)
-
-    @property
-    def largest_class(self) -> tuple[str, float]:
-        """The most frequent class of the data, and its share."""
-        true = self.metrics.counts[2]
-        return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
-
-    @cached_property
-    def correct_read(self) -> np.ndarray:
-        """(read,): whether the prediction of each text that was read is right."""
-        return np.asarray(self.correct[self.sample])
-
-    def true_label(self, read: int) -> str:
-        """The label of a text that was read in the data, or all of them."""
-        if not self.several:
-            return self.labels[int(self.truth[read])]
-        return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[read])) or NO_LABEL
-
-    @property
-    def labels(self) -> list[str]:
-        """The names of the classes."""
-        return [printable(str(label)) for label in self.model.labels]
-
-    @cached_property
-    def telling(self) -> list[list[TellingTerm]]:
-        """For each class, the words and phrases that decided for it."""
-        given: list[list[DecidedText]] = [[] for _ in self.labels]
-        for reading, truth in zip(self.readings, self.truth, strict=True):
-            for label, weights in _decided(reading):
-                right = bool(truth[label] if self.several else truth == label)
-                given[label].append(DecidedText(list(zip(reading.sides, weights, strict=True)), right))
-        most = MAX_TERMS[len(self.labels) > FEW_CLASSES]
-        return [telling_terms(each, most) for each in given]
-
-
-def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Each class that a text is given, and for each side how much every word supports it."""
-    sides, target = reading.sides, reading.target
-    is_given = not find_task(sides[0].task).has_several or reading.label in reading.answer
-    supporting = [side.supporting for side in sides]
-    if is_given and all(weights is not None for weights in supporting):
-        yield target, [np.asarray(weights) for weights in supporting]
-    for further in zip(*(side.decided_further for side in sides), strict=True):
-        yield further[0][0], [weights for _, weights in further]
-
-
 def _measure(
     model: Model, name: str, tested: TestTexts, shown: AspectTexts | None, seed: int, progress: bool
 ) -> ModelReport:
@@ -426,41 +322,3 @@ def _trust(model: Model, readings: Sequence[AnyReading], seed: int, progress: bo
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     few = rng.permutation(len(short))[: int(np.clip(len(readings) // TRUST_SHARE, least, TRUST_TEXTS[1]))]
     return trust_sentence(quick_trust(ReadTexts(model, [short[k] for k in few], progress), rng))
-
-
-# ---------------------------------------------------------------- what an accuracy stands beside
-
-
-class Baselines(NamedTuple):
-    """Accuracies of simple models, on the data of the report and on what the model was measured on before."""
-
-    splits: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Any, ...]], ...]  # a name, and its accuracy on each split
-
-
-def baselines_of(report: ModelReport, data: str, tf_idf: float | None) -> Baselines | None:
-    """The table; none where a text may have several labels."""
-    if report.several:
-        return None
-    label, share = report.largest_class
-    here, saved = [report.accuracy, tf_idf, share], _saved_figures(report.model.facts)
-    for name, (rows, *figures) in list(saved.items()):
-        if (rows, figures[0], figures[2]) == (report.metrics.rows, report.accuracy, share):
-            here[1] = figures[1] if tf_idf is None else tf_idf  # the same rows
-            del saved[name]
-    found = {data: here} | {name: figures for name, (_, *figures) in saved.items()}
-    names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"
-    return Baselines(tuple(found), tuple(zip(names, zip(*found.values(), strict=True), strict=True)))
-
-
-def _saved_figures(facts: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What training measured on its held-out rows, where the folder has it: rows and three accuracies."""
-    measured = with_baselines(facts)
-    found = {}
-    for split, name in {"dev": "development rows, at training", "test": "test rows, at training"}.items():
-        lines = split, *(f"{split}, {BASELINE_NAMES[each]}" for each in ("tf_idf", "largest_class"))
-        figures = [measured[line] if isinstance(measured.get(line), Mapping) else {} for line in lines]
-        if figures[1]:
-            values = [figures[0].get("rows"), *(each.get("accuracy") for each in figures)]
-            found[name] = [each if isinstance(each, int | float) else None for each in values]
-    return found

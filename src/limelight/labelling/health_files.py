@@ -10,12 +10,12 @@ from ..errors import LimelightError
 from ..explain.render import render_page
 from ..storage.files import atomic_file, check_output_file
 from ..tables import WRITABLE
-from ..tables.cells import KeptColumns
+from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import Columns
 from ..tables.formats import BadRowError
 from ..tables.rows import Row, TableRows, show_reading
 from ..tables.table import Table
-from ..tables.writers import NewColumn, format_of, require_format, write_table
+from ..tables.writers import format_of, require_format, write_table
 from .health import Health
 
 SHOWN = 100  # findings of each kind on the page

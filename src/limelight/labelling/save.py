@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
-from ..tables.cells import KeptColumns
+from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import choose_columns
 from ..tables.rows import Row, chunks, open_rows
 from ..tables.table import open_table
-from ..tables.writers import LISTS, NewColumn, require_format, write_table
+from ..tables.writers import LISTS, require_format, write_table
 from .state import Said
 
 SEPARATOR = "|"  # between labels where a cell has no lists

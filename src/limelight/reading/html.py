@@ -122,7 +122,7 @@ def card(picture: Picture, name: str = "", *, explained: bool = True, rows: bool
         is_open=rows,
         rows=() if len(groups) == len(picture.rows) else picture.rows, tables=painter.tables(),
         notes=explanation([picture]) if explained else "",
-        drawing=draw_links(picture, picture.links) if picture.links else None,
+        drawing=draw_links(picture.texts, picture.first, picture.links) if picture.links else None,
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from .wrap import ems, shorten
 if TYPE_CHECKING:
     from .comparison import Comparison
     from .heat_map import HeatMap
-    from .picture import Picture
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn
@@ -120,10 +119,10 @@ class Drawing(NamedTuple):
     height: float
 
 
-def draw_links(picture: Picture, links: Links) -> Drawing:
+def draw_links(texts: Sequence[Pieces], heat: HeatMap, links: Links) -> Drawing:
     """The words of the pairs and the lines between them."""
     words = [
-        {k: shorten(word_name(picture.texts[side], k), _MAX_WORD_EMS, ems) for k in column}
+        {k: shorten(word_name(texts[side], k), _MAX_WORD_EMS, ems) for k in column}
         for side, column in enumerate(links.columns())
     ]
     widths = [_SIZE * max(map(ems, column.values()), default=0.0) for column in words]
@@ -131,12 +130,12 @@ def draw_links(picture: Picture, links: Links) -> Drawing:
     left, right = 6 + widths[0], 6 + widths[0] + _GAP
     heights = [_spread(list(column), height) for column in words]
     lines = [
-        _line(picture, links, pair, left + 4, heights[0][pair[0]], right - 4, heights[1][pair[1]])
+        _line(texts, links, pair, left + 4, heights[0][pair[0]], right - 4, heights[1][pair[1]])
         for pair in reversed(links.pairs)  # the strongest on top
     ]
     labels = _labels(links, (left + right) / 2, heights)
     boxes = [
-        _word(picture.first, side, k, word, right if side else left - _SIZE * ems(word), heights[side][k])
+        _word(heat, side, k, word, right if side else left - _SIZE * ems(word), heights[side][k])
         for side, column in enumerate(words)
         for k, word in column.items()
     ]
@@ -150,12 +149,18 @@ def _spread(column: Sequence[int], height: float) -> dict[int, float]:
 
 
 def _line(
-    picture: Picture, links: Links, pair: tuple[int, int, float], x: float, y: float, x2: float, y2: float
+    texts: Sequence[Pieces],
+    links: Links,
+    pair: tuple[int, int, float],
+    x: float,
+    y: float,
+    x2: float,
+    y2: float,
 ) -> str:
     s, t, weight = pair
     bend = (x2 - x) * 0.45
     thick = max(1.0, _MAX_THICKNESS * abs(weight) / links.top)
-    name = f"{word_name(picture.texts[0], s)} – {word_name(picture.texts[1], t)}: {signed(weight)}"
+    name = f"{word_name(texts[0], s)} – {word_name(texts[1], t)}: {signed(weight)}"
     return (
         f'<path class="{"binds" if weight > 0 else "apart"}" stroke-width="{thick:.1f}" '
         f'd="M{x:.1f} {y:.1f}C{x + bend:.1f} {y:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}">'

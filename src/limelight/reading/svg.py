@@ -149,7 +149,7 @@ class _Sheet:
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")
         self.y += 18
-        parts, width, height = draw_links(self.picture, links)
+        parts, width, height = draw_links(self.picture.texts, self.picture.first, links)
         left = max(_MARGIN, (self.width - width) / 2)
         self.parts += [f'<g transform="translate({left:.1f} {self.y:.1f})">', *parts, "</g>"]
         self.y += height + 26

@@ -14,11 +14,11 @@ from ..errors import LimelightError
 from ..storage.array_files import safetensors_header
 from ..storage.files import atomic_file
 from ..tables import WRITABLE
-from ..tables.cells import KeptColumns
+from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import choose_columns
 from ..tables.rows import Row, open_rows, text_columns
 from ..tables.table import open_table
-from ..tables.writers import NewColumn, require_format, write_table
+from ..tables.writers import require_format, write_table
 from .model import Model
 from .reader import Reader
 

@@ -15,11 +15,11 @@ from ..aspects.facts import require_aspects
 from ..errors import LimelightError, check_at_least
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
-from ..tables.cells import KeptColumns, find_type
+from ..tables.cells import KeptColumns, NewColumn, find_type
 from ..tables.columns import Columns, choose_columns
 from ..tables.rows import Row, TableRows, open_rows, show_reading, text_columns
 from ..tables.table import Table, open_table
-from ..tables.writers import LISTS, NewColumn, TableWriter, Values, require_format, write_table
+from ..tables.writers import LISTS, TableWriter, Values, require_format, write_table
 from ..text.learnt_rows import row_hash
 from ..text.questions import are_numbers
 from ..text.tasks import find_task

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from .exact import score_places
+from .postings import kth_highest
 from .shards import ZERO, Shard
 
 Signs = dict[tuple[str, tuple[int, ...]], np.ndarray]  # of shards, by the SHA-256 of a file and its shape
@@ -77,10 +78,10 @@ class ApproximateSearch:
         near = _cut(differing, int(np.searchsorted(totals, min(count, totals[-1]))), count)
         if extra is None:
             return near
-        others = np.flatnonzero(extra if allowed is None else extra * allowed)
-        if len(others) > count:
-            least = -extra[others]
-            others = others[_cut(least, np.partition(least, count - 1)[count - 1], count)]
+        extra = extra if allowed is None else extra * allowed
+        limit = kth_highest(extra, count)
+        others = np.flatnonzero(extra >= limit)
+        others = others[_cut(-extra[others], -limit, count)]
         return np.union1d(near, others)
 
 

@@ -36,28 +36,32 @@ from .index_folder import (
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
 from .spool import Spool
-from .words import RULES, WordRules
+from .words import LANGUAGES, RULES, WordRules
 
 _Item = TypeVar("_Item")
 
 
 def new_config(
-    model: str | Path, sentences: bool, precision: str, passages: bool = False, key: str | None = None
-) -> tuple[IndexConfig, Model | Reader]:
+    model: str | Path, sentences: bool, precision: str, passages: bool = False, key: str | None = None,
+    language: str = "english",
+) -> tuple[IndexConfig, Model | Reader]:  # fmt: skip
     """The description of an index with nothing in it yet, and its model."""
     if sentences and passages:
         raise LimelightError("an index is of sentences or of passages, not both", code="option-conflict")
+    if language not in LANGUAGES:
+        fault = f"cannot take the stems of {language!r}; use {', '.join(LANGUAGES)}"
+        raise LimelightError(fault, code="option-value")
     loaded: Model | Reader = load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     size = next(encode(loaded, ["text"])).shape[1]
     config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=RULES)
-    config.key = key
+    config.key, config.language = key, language
     return config, loaded
 
 
 def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
     """How the index finds words; None if it has none."""
-    return WordRules(config.words, model.tokenizer) if config.words else None
+    return WordRules(config.words, config.language, model.tokenizer) if config.words else None
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:

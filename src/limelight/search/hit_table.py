@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..tables.cells import KeptColumns, find_type
+from ..tables.cells import KeptColumns, NewColumn, find_type
 from ..tables.rows import Row
-from ..tables.writers import NewColumn, Values, write_table
+from ..tables.writers import Values, write_table
 from .hit import Hit
 
 

@@ -85,15 +85,18 @@ class Index:
     def create(
         cls, folder: str | Path, corpus: str | Path | Iterable[Row], *, model: str | Path = "reader",
         sentences: bool = False, passages: bool = False, text: str | None = None, key: str | None = None,
-        precision: str = "int8", on_bad: str = "error", overwrite: bool = False, progress: bool = False,
+        language: str = "english", precision: str = "int8", on_bad: str = "error", overwrite: bool = False,
+        progress: bool = False,
     ) -> Index:  # fmt: skip
         """Make an index of a table, given by its path, or of a list of texts or of rows: {"text": ..., ...}.
 
         With `sentences`, each sentence is an entry of its own; with `passages`, each passage of about 100
         words of a long text. `key` is the column that names a row, to update and delete it by; no two rows
-        may have the same. `precision` is that in which the texts are read; int8 is several times as fast.
+        may have the same. `language` is that of the texts, whose word forms are found as one, or "none".
+        `precision` is that in which the texts are read; int8 is several times as fast.
         """
-        given, config = Corpus(corpus, text, on_bad), new_config(model, sentences, precision, passages, key)
+        given = Corpus(corpus, text, on_bad)
+        config = new_config(model, sentences, precision, passages, key, language)
         build(Path(folder), [given], *config, overwrite, progress)
         return cls(folder)
 

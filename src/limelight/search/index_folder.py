@@ -29,10 +29,11 @@ from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
 from .deleted import DeletedEntry, read_deleted
 from .shards import Shard, ShardEntry, damaged, map_shard
-from .words import RULES
+from .words import LANGUAGES, RULES
 
-# 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules, digests of files
-FORMAT = 4
+# 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules, digests of files;
+# 4: words by their plurals
+FORMAT = 5
 FILE = "index.json"
 GIVEN = "given"
 MAX_CONFIG = 2**26
@@ -78,6 +79,7 @@ class IndexConfig:
     key: str | None = None  # the column that names a row
     numbered: int = 0  # the largest number that a row was given so far
     deleted: DeletedEntry | None = None
+    language: str = "english"  # whose stems the words have, by rules that have stems
 
     @property
     def unit(self) -> str:
@@ -267,7 +269,8 @@ def _check_entries(config: IndexConfig) -> None:
     if deleted is not None:
         named = named and _DELETED_NAME.fullmatch(deleted.file) is not None
         counts = counts and 0 < deleted.rows <= rows
-    if not named or not counts or rows != config.rows or not 0 <= config.words <= RULES:
+    known = 0 <= config.words <= RULES and config.language in LANGUAGES
+    if not named or not counts or rows != config.rows or not known:
         raise TypeError
 
 

@@ -9,12 +9,13 @@ an index that never had it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from ..errors import LimelightError
 from .words import WordRules
 
 K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
+FUNCTION_WEIGHT = 0.25  # of "the" or "which" in a query: docs/log/2026-11-18-words-of-search.md
 MAX_COUNT = 2**16 - 1
+KEPT_PER_TEXT = 16  # places of words, for each text of the index: they are kept in memory
+ROUNDING = 1 - 1e-4  # what is left of the sum of the shares of a thousand words in float32, at least
 POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
     "word_ends": np.int64,  # (words,): where each ends
@@ -123,13 +127,20 @@ def _are_ends(ends: np.ndarray, size: int) -> bool:
     return bool(ends[0] >= 0 and ends[-1] == size and (ends[:-1] <= ends[1:]).all())
 
 
-@dataclass(frozen=True, eq=False)
-class WordQuery:
-    """The different words of a query, with what each counts for a text that is full of it; together 1."""
+class Occurrences(NamedTuple):
+    """The texts of an index that have a word, in order, and how full of it they are: from 0 to 1."""
 
-    words: tuple[str, ...]  # as first written
+    places: np.ndarray
+    fullness: np.ndarray  # the term-frequency saturation, float32
+
+
+class WordQuery(NamedTuple):
+    """The different words of a query, as first written, and what each counts in a text that is full of it;
+    together 1."""
+
+    words: tuple[str, ...]
     weights: tuple[float, ...]
-    postings: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]  # of each word in each shard
+    found: tuple[Occurrences, ...]
 
 
 class WordSearch:
@@ -140,15 +151,17 @@ class WordSearch:
     >>> search = WordSearch([postings], rules)
     >>> query = search.query("A cold soup")
     >>> [round(float(score), 3) for score in search.scores(query)]
-    [0.187, 0.061, 0.0]
-    >>> [(word, round(share, 3)) for word, share in search.shares(query, 0)]
-    [('cold', 0.126), ('soup', 0.061)]
+    [0.335, 0.108, 0.0]
+    >>> [[(word, round(share, 3)) for word, share in each] for each in search.shares(query, search.best(query, 1))]
+    [[('cold', 0.226), ('soup', 0.108)]]
     """
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
         self.shards, self.rules = shards, rules
         self.starts = [0, *accumulate(len(each.lengths) for each in shards)]
         self.texts = sum(len(each.living_lengths) for each in shards)
+        self._lock, self._held = Lock(), 0
+        self._kept: dict[str, Occurrences] = {}  # the last used at the end
 
     @cached_property
     def mean_length(self) -> float:
@@ -157,42 +170,85 @@ class WordSearch:
         return max(total, 1) / max(self.texts, 1)
 
     @cached_property
-    def _norms(self) -> list[np.ndarray]:
-        """For each shard, (n,): how many of a word make each text half full of it."""
-        return [K1 * (1 - B + B * each.lengths / self.mean_length) for each in self.shards]
+    def _norms(self) -> np.ndarray:
+        """(texts,): how many of a word make each text half full of it."""
+        lengths = [each.lengths for each in self.shards] or [np.zeros(0)]
+        return np.asarray(K1 * (1 - B + B * np.concatenate(lengths) / self.mean_length))
 
     def query(self, text: str) -> WordQuery:
-        """Look up the words of a query: rare ones count more, and most if no text has them."""
-        words: dict[str, str] = {}
+        """Look up the words of a query. A word counts as often as the query has it; rare ones count more,
+        most if no text has them, and function words less."""
+        words, repeats = dict[str, str](), Counter[str]()
         for start, end, normal in self.rules.find(text):
             words.setdefault(normal, text[start:end])
-        postings = tuple(tuple(shard.of(word) for shard in self.shards) for word in words)
-        having = np.array([sum(len(places) for places, _ in each) for each in postings], float)
+            repeats[normal] += FUNCTION_WEIGHT if self.rules.is_function_word(text[start:end]) else 1.0
+        found = tuple(self._find(word) for word in words)
+        having = np.array([len(each.places) for each in found], float)
         rarity = np.log1p((self.texts - having + 0.5) / (having + 0.5))
-        weights = rarity / max(float(rarity.sum()), 1e-9)
-        return WordQuery(tuple(words.values()), tuple(weights.tolist()), postings)
+        weights = rarity * np.array([repeats[word] for word in words])
+        weights /= max(float(weights.sum()), 1e-9)
+        return WordQuery(tuple(words.values()), tuple(weights.tolist()), found)
 
-    def scores(self, query: WordQuery) -> np.ndarray:
-        """(texts,) float64: the sum of the shares of each text."""
-        found = np.zeros(self.starts[-1])
-        for weight, by_shard in zip(query.weights, query.postings, strict=True):
-            for number, (places, counts) in enumerate(by_shard):
-                found[self.starts[number] + places] += weight * self._fullness(number, places, counts)
+    def _find(self, word: str) -> Occurrences:
+        """Where a word is, kept in memory for the queries to come."""
+        with self._lock:
+            found = self._kept.pop(word, None) or self._read(word)
+            self._kept[word] = found
+            while self._held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
+                self._held -= len(self._kept.pop(next(iter(self._kept))).places)
         return found
 
-    def shares(self, query: WordQuery, place: int) -> list[tuple[str, float]]:
-        """The query's words that a text has, with their shares; added in this order, they are its score."""
-        number = next(k for k, end in enumerate(self.starts[1:]) if place < end)
-        return list(self._shares(query, number, place - self.starts[number]))
+    def _read(self, word: str) -> Occurrences:
+        parts = [shard.of(word) for shard in self.shards]
+        places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
+        counts = np.concatenate([np.zeros(0, np.uint16), *(part[1] for part in parts)])
+        at = np.concatenate([np.zeros(0, np.int32), *places])
+        fullness = (counts / (counts + self._norms[at])).astype(np.float32)
+        self._held += len(at)
+        return Occurrences(at, fullness)
 
-    def _shares(self, query: WordQuery, number: int, place: int) -> Iterator[tuple[str, float]]:
-        for word, weight, by_shard in zip(query.words, query.weights, query.postings, strict=True):
-            places, counts = by_shard[number]
-            at = int(np.searchsorted(places, place))
-            if at < len(places) and places[at] == place:
-                part = slice(at, at + 1)
-                yield word, float(weight * self._fullness(number, places[part], counts[part])[0])
+    def scores(self, query: WordQuery) -> np.ndarray:
+        """(texts,) float32: the sum of the shares of each text, but for rounding."""
+        total = np.zeros(self.starts[-1], np.float32)
+        for weight, each in zip(query.weights, query.found, strict=True):
+            np.add.at(total, each.places, np.float32(weight) * each.fullness)
+        return total
 
-    def _fullness(self, number: int, places: np.ndarray, counts: np.ndarray) -> Any:
-        """The term-frequency saturation of a word that texts have so often, from 0 to 1."""
-        return counts / (counts + self._norms[number][places])
+    def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
+        """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index."""
+        total = self.scores(query)
+        if allowed is not None:
+            total *= allowed
+        few = np.flatnonzero(total >= ROUNDING * kth_highest(total, k))
+        scores = sum(self._shares(query, few), start=np.zeros(len(few)))
+        return few[np.argsort(-scores, kind="stable")[:k]].tolist()
+
+    def shares(self, query: WordQuery, places: Sequence[int]) -> list[list[tuple[str, float]]]:
+        """The query's words that each text has, with their shares; added in this order, they are its score."""
+        found = np.array([*self._shares(query, np.array(places, int))]).reshape(len(query.words), len(places))
+        return [
+            [pair for pair in zip(query.words, each, strict=True) if pair[1]] for each in found.T.tolist()
+        ]
+
+    def _shares(self, query: WordQuery, places: np.ndarray) -> Iterator[np.ndarray]:
+        """The share of each word of a query in some texts; 0 where they do not have it."""
+        for weight, each in zip(query.weights, query.found, strict=True):
+            shares = np.zeros(len(places))
+            if len(each.places):
+                at = np.searchsorted(each.places, places.astype(each.places.dtype))
+                at = np.minimum(at, len(each.places) - 1)
+                np.multiply(weight, each.fullness[at], out=shares, where=each.places[at] == places)
+            yield shares
+
+
+def kth_highest(scores: np.ndarray, k: int) -> float:
+    """The k-th highest of many scores above 0, or else the least there is.
+
+    >>> kth_highest(np.array([3, 0, 5, 1], np.float32), 2), kth_highest(np.zeros(4, np.float32), 2) > 0
+    (3.0, True)
+    """
+    least, sample = float(np.finfo(np.float32).tiny), scores[:: max(1, len(scores) // (16 * k))]
+    if len(sample) >= k:  # the k-th highest of a few is no higher than that of all
+        least = max(least, float(np.partition(sample, -k)[-k]))
+    found = scores[scores >= least]
+    return float(np.partition(found, -k)[-k]) if len(found) >= k else least

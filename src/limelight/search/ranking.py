@@ -102,12 +102,9 @@ class Ranking:
 
     def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
         query = self.words.query(text)
-        scores = self.words.scores(query)
-        places = np.flatnonzero(scores if allowed is None else scores * allowed)
-        if len(places) > k:  # sorting fewer is faster; equals of the last one stay
-            places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
-        best = places[np.argsort(-scores[places], kind="stable")[:k]].tolist()
-        return [Ranked(place, 0.0, 0.0, tuple(self.words.shares(query, place))) for place in best]
+        best = self.words.best(query, k, allowed)
+        found = zip(best, self.words.shares(query, best), strict=True)
+        return [Ranked(place, 0.0, 0.0, tuple(shares)) for place, shares in found]
 
     def _by_both(
         self, texts: Sequence[str], Q: np.ndarray, k: int, approximate: bool, allowed: np.ndarray | None
@@ -122,7 +119,7 @@ class Ranking:
             _, found = self.by_vectors(Q[some], k, approximate, extra, allowed)
             for query, q, places in zip(queries, Q[some], found.tolist(), strict=True):
                 at = np.array(sorted(place for place in places if place >= 0), np.int64)
-                shares = [self.words.shares(query, place) for place in at.tolist()]
+                shares = self.words.shares(query, at.tolist())
                 yield _sorted(at.tolist(), score_places(self.shards, q, at).tolist(), shares)
 
 

@@ -6,34 +6,58 @@ An index keeps the rules that it was made with: a query's words must be found as
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 
 from ..text.tokenizer import Tokenizer
 
-RULES = 2  # the newest. 1: "news" was the plural of "new", and "1.8kg" two words
+RULES = 3  # the newest. 2: words without a plural's s. 1: "news" was a plural, and "1.8kg" two words
+SINGULAR_RULES = 2
+LANGUAGES = ("english", "german", "french", "spanish", "dutch", "czech", "none")  # whose stems are known
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # Thai to Khmer, kana, Han
 _RUN = rf"[^\W_{_NO_SPACES}]+"
-_WORD = {1: re.compile(rf"{_RUN}|[^\W_]"), 2: re.compile(rf"{_RUN}(?:(?<=\d)[.,](?=\d){_RUN})*|[^\W_]")}
-_SINGULAR = {
-    1: frozenset[str](),
-    2: frozenset(("news", "atlas", "cosmos", "bias", "andes")),
-}  # as in Snowball
+_WORDS = re.compile(rf"{_RUN}(?:(?<=\d)[.,](?=\d){_RUN})*|[^\W_]")
+_FIRST_WORDS = re.compile(rf"{_RUN}|[^\W_]")
+_SINGULAR = frozenset(("news", "atlas", "cosmos", "bias", "andes"))  # as in Snowball
+_FUNCTION_WORDS = """a about above after again against all although am an and any are as at be because been
+before being below between both but by can could d did do does doing down during each either few for from
+further had has have having he hence her here hers herself him himself his how however i if in into is it
+its itself just ll m may me might more moreover most must my myself neither no nor not now of off on once
+one only onto or other others ought our ours ourselves out over own per rather re s same shall she should
+since so some such t than that the their theirs them themselves then there therefore these they this those
+though through thus to too under until up upon us ve very was we were what when where whether which while
+who whom whose why will with within without would yet you your yours yourself yourselves
+"""  # of English: what is left of a contraction, such as ll, too
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
-@lru_cache(2**16)
-def normal_form(word: str, rules: int = RULES) -> str:
-    """A word in lower case, without a plural's s.
+@lru_cache(2**17)
+def normal_form(word: str, rules: int = SINGULAR_RULES, language: str = "english") -> str:
+    """A word in lower case, as the rules have it: by the older ones, without a plural's s.
 
     >>> [normal_form(word) for word in ("Macrophages", "studies", "glass", "bus", "basis", "news", "is")]
     ['macrophage', 'study', 'glass', 'bus', 'basis', 'news', 'is']
+    >>> [normal_form(word, RULES) for word in ("Connected", "connections", "A320s", "1.8kg")]
+    ['connect', 'connect', 'a320s', '1.8kg']
     """
     word = word.casefold()
+    if rules > SINGULAR_RULES:
+        return _stemmer(language)(word) if word.isalpha() and language != "none" else word
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
-    if word in _SINGULAR[rules]:
+    if rules == SINGULAR_RULES and word in _SINGULAR:
         return word
     return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+
+
+def _stemmer(language: str) -> Callable[[str], str]:
+    """A new one for each word: they keep it in themselves, and threads would share it."""
+    name = f"{language}_stemmer"  # taken by itself: the package's own way may be another library's stemmer
+    found = getattr(import_module(f"snowballstemmer.{name}"), f"{language.capitalize()}Stemmer")()
+    stem: Callable[[str], str] = found.stemWord
+    return stem
 
 
 @dataclass(frozen=True)
@@ -47,29 +71,38 @@ class WordRules:
     """
 
     version: int = RULES
+    language: str = "english"
     tokenizer: Tokenizer | None = None  # the model's
 
     def find(self, text: str) -> list[tuple[int, int, str]]:
         """Where each word of a text starts and ends, and its normal form."""
-        words = _WORD[self.version].finditer(self._readable(text))
+        words = self._pattern.finditer(self._readable(text))
         return [(*match.span(), self.normal_form(match[0])) for match in words]
 
     def forms(self, text: str) -> list[str]:
         """The normal forms of the words alone, faster."""
-        return [self.normal_form(word) for word in _WORD[self.version].findall(self._readable(text))]
+        return [self.normal_form(word) for word in self._pattern.findall(self._readable(text))]
 
     def normal_form(self, word: str) -> str:
         """A word as it is looked up."""
-        return normal_form(word, self.version)
+        return normal_form(word, self.version, self.language)
+
+    def is_function_word(self, word: str) -> bool:
+        """Whether a word says little of what a text is about; known for English only."""
+        return self.language == "english" and word.casefold() in FUNCTION_WORDS
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        return _WORDS if self.version > 1 else _FIRST_WORDS
 
     def _readable(self, text: str) -> str:
         return text if self.tokenizer is None else self.tokenizer.blank_forbidden(text)
 
 
 def find_words(text: str) -> list[tuple[int, int, str]]:
-    """Where each word of a text starts and ends, and its normal form, by the newest rules.
+    """Where each word of a text starts and ends, and its form without a plural's s, which people can read.
 
     >>> find_words("Top-up fees")
     [(0, 3, 'top'), (4, 6, 'up'), (7, 11, 'fee')]
     """
-    return WordRules().find(text)
+    return WordRules(SINGULAR_RULES).find(text)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from .cells import ABSENT, ArrowRow, KeptColumns, as_text, as_unicode, list_cells
 
 if TYPE_CHECKING:
-    from .writers import NewColumn
+    from .cells import NewColumn
 
 _TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string(), "": pa.string()}
 _WORDS = pa.list_(pa.struct([("word", pa.string()), ("weight", pa.float32())]))

@@ -45,6 +45,14 @@ class Absent:
 ABSENT = Absent()
 
 
+class NewColumn(NamedTuple):
+    """A column that is added, by kind "label", "labels", "number", "probability", "words", "vector", ..."""
+
+    name: str
+    kind: str
+    type: str = ""  # of labels, as in cells.find_type
+
+
 @dataclass(frozen=True)
 class KeptColumns:
     """The names of a table's columns, in order, and their types as in `find_type`, or Arrow's own."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO
+from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
@@ -17,23 +17,15 @@ from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
 from . import WRITABLE
-from .cells import ABSENT, KeptColumns, as_text, free_names, is_formula, list_cells
+from .cells import ABSENT, KeptColumns, NewColumn, as_text, free_names, is_formula, list_cells
 from .excel import SheetWriter, need_openpyxl
 from .formats import FORMATS as READABLE
 from .formats import join_names
 from .rows import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx")
-LISTS = ("jsonl", "parquet")  # of these, a cell can hold several values
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
-
-
-class NewColumn(NamedTuple):
-    """A column that is added, by kind "label", "labels", "number", "probability", "words", "vector", ..."""
-
-    name: str
-    kind: str
-    type: str = ""  # of labels, as in cells.find_type
+LISTS = ("jsonl", "parquet")  # of these, a cell can hold several values
 
 
 class TableWriter(Protocol):

@@ -22,9 +22,9 @@ import numpy as np
 from ...errors import LimelightError
 from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
-from ...tables.cells import KeptColumns
+from ...tables.cells import KeptColumns, NewColumn
 from ...tables.rows import Row
-from ...tables.writers import LISTS, NewColumn, format_of, write_table
+from ...tables.writers import LISTS, format_of, write_table
 from ...text.metrics import wilson
 from ...text.tasks import MULTI_LABEL, ORDINAL
 

@@ -1,0 +1,113 @@
+"""Results out: checked before the work, and printed as tables, pictures or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+from ._parser import conflict
+from ._streams import print_painted
+
+if TYPE_CHECKING:
+    from ..text.tokenizer import Tokenizer
+
+FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
+    "rows": ("rows", "{:,}"), "accuracy": ("accuracy", "{:.2%}"), "micro_f1": ("micro F1", "{:.3f}"),
+    "macro_f1": ("macro F1", "{:.3f}"), "subset_accuracy": ("all labels right", "{:.2%}"),
+    "r2": ("R2", "{:.3f}"), "mae": ("mean error", "{:.3f}"), "pearson": ("Pearson", "{:.3f}"),
+    "spearman": ("Spearman", "{:.3f}"), "loss": ("loss", "{:.4f}"),
+}  # fmt: skip
+
+
+def check_out(args: argparse.Namespace, page: bool = False) -> None:
+    """Raise before the work unless the file, or page, that --out asks for can be written."""
+    from ..storage.files import check_output_file
+
+    if args.out:
+        if page and Path(args.out).suffix.lower() not in (".html", ".htm"):
+            raise LimelightError(f"{args.out} should end in .html", code="file-suffix")
+        check_output_file(args.out, args.overwrite)
+
+
+def check_picture(args: argparse.Namespace) -> None:
+    """Raise unless the picture that --out asks for can be written."""
+    if args.out and args.json:
+        raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
+    check_out(args)
+
+
+def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
+    """Raise if a text has no words: there would be nothing to show."""
+    for text in texts:
+        if text is not None and not tokenizer.split(text):
+            raise LimelightError(
+                f"there are no words in {text[:40]!r}; give a text with words", code="text-without-words"
+            )
+
+
+def output_format(args: argparse.Namespace, implied: str | None, suffixes: str) -> str | None:
+    """The format that --json or --format asks for or --out implies; a file must have one."""
+    asked: str | None = "jsonl" if args.json else args.format or implied
+    if args.out and not asked:
+        raise LimelightError(f"{args.out} should end in {suffixes}; or add --format", code="file-suffix")
+    if not args.out and asked in ("parquet", "xlsx"):
+        raise conflict(f"{asked} cannot be written to standard output; name a file with --out")
+    return asked
+
+
+def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
+    """Print the result of a command: JSON with --json, text otherwise."""
+    print(json.dumps(data, ensure_ascii=False) if args.json else text)
+
+
+def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]], rows: bool = False) -> None:
+    """Save or print readings or comparisons, each after its heading; one without a heading is alone."""
+    from ..reading import save_picture, to_json, to_terminal
+
+    if args.out:
+        page = [each for pair in found for each in pair] if found[0][0] else found[0][1]
+        save_picture(page, args.out, overwrite=args.overwrite, rows=rows)
+        print(f"saved {args.out}")
+        return
+    for number, (heading, reading) in enumerate(found):
+        if args.json:
+            print(to_json(reading))
+            continue
+        if heading:
+            print(f"\n{heading}\n" if number else f"{heading}\n")
+        print_painted(to_terminal(reading, rows=rows))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Format a table: the first column aligned left, the others right.
+
+    >>> print(table(["model", "test"], [["ours", "58.1%"], ["CNN", "9.0%"]]))
+    model   test
+    ours   58.1%
+    CNN     9.0%
+    """
+    cells = [[" ".join(str(cell).splitlines()) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in cells
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def metrics_table(results: dict[str, dict[str, Any]]) -> str:
+    """Format the figures of each split, a line each."""
+    given = {name: figures for name, figures in results.items() if isinstance(figures, dict)}
+    shown = [key for key in FIGURES if any(key in figures for figures in given.values())]
+
+    def cells(figures: dict[str, Any]) -> list[str]:  # a folder from elsewhere may lack some
+        found = {key: figures.get(key) for key in shown}
+        return [FIGURES[key][1].format(x) if isinstance(x, int | float) else "" for key, x in found.items()]
+
+    return table(
+        ["", *(FIGURES[key][0] for key in shown)], [[name, *cells(each)] for name, each in given.items()]
+    )

@@ -1,0 +1,84 @@
+"""Runs that learn from tables and can be resumed: their flags, and running them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ._flags import COLUMNS, add_shared, check_least, on_bad
+from ._parser import add_flag, conflict
+
+if TYPE_CHECKING:
+    from ..training.job import Job
+
+TRAIN_DEVICE = (
+    "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto",
+)  # fmt: skip
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Flags for tables and their columns."""
+    group = parser.add_argument_group("data")
+    add_shared(group, *COLUMNS)
+    add_flag(
+        group,
+        "--reasons",
+        "COL",
+        "column of words that are the reason for the label, separated by |: they are "
+        "learnt once more alone; rows may have none",
+    )
+    add_flag(group, "--not-reasons", "COL", "column of words that must not be a reason")
+    add_flag(group, "--dev", "FILE", "development table; may be repeated", action="append")
+    add_flag(
+        group, "--holdout", "SHARE", "without --dev, hold out this share of each class as development data "
+        "(default: 0.1, but 0 for fewer than 1,000 rows with --start)",
+    )  # fmt: skip
+    add_flag(group, "--test", "FILE", "test table, evaluated once at the end", action="append")
+
+
+def data_from(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags of `add_data` say: files of each split, columns, share to hold out, what to skip."""
+    if args.holdout and args.dev:
+        raise conflict("--dev and --holdout cannot be used together; give only one")
+    files = {"train": args.data, "dev": args.dev, "test": args.test}
+    return {
+        "tables": {name: list(paths) for name, paths in files.items() if paths},
+        "columns": {
+            name: getattr(args, name) for name in ("text", "label", "text2", "reasons", "not_reasons")
+        },
+        "holdout": args.holdout, "on_bad": on_bad(args),
+    }  # fmt: skip
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Flags of a run that can be resumed."""
+    add_flag(parser, "--resume", "DIR", "resume the interrupted run of this folder")
+    add_shared(parser, "--overwrite")
+    add_flag(parser, *TRAIN_DEVICE)
+    checkpoints = "write a checkpoint every X minutes, and after every epoch"
+    add_flag(parser, "--checkpoint-minutes", "X", checkpoints, 10)
+    add_flag(parser, "--quiet", "", "do not show progress")
+    add_shared(parser, "--json")
+
+
+def run_job(args: argparse.Namespace, job: Any, **more: Any) -> Any:
+    """Run or resume a job: what it returns. Interrupted, it says how to resume."""
+    check_least(args, checkpoint_minutes=0)
+    try:
+        return job.run(
+            device=args.device, show=not args.quiet, resume=bool(args.resume),
+            checkpoint_every=60 * args.checkpoint_minutes, **more,
+        )  # fmt: skip
+    except (
+        KeyboardInterrupt
+    ):  # while tables or a teacher are read or the result is written, or a second Ctrl-C
+        if not job.is_resumable():
+            raise
+        raise SystemExit(print_resume(job)) from None
+
+
+def print_resume(job: Job, kept: str = "") -> int:
+    """Say on standard error how to resume an interrupted job, and return the exit code."""
+    print(f"limelight: interrupted{kept}; resume with: {job.resume_command}", file=sys.stderr)
+    return 1
