@@ -9,7 +9,7 @@ an index that never had it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,8 +152,8 @@ class WordSearch:
     >>> query = search.query("A cold soup")
     >>> [round(float(score), 3) for score in search.scores(query)]
     [0.335, 0.108, 0.0]
-    >>> [[(word, round(share, 3)) for word, share in each] for each in search.shares(query, search.best(query, 1))]
-    [[('cold', 0.226), ('soup', 0.108)]]
+    >>> search.best(query, 1), [(word, round(share, 3)) for word, share in search.shares(query, [0])[0]]
+    ([0], [('cold', 0.226), ('soup', 0.108)])
     """
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
@@ -164,21 +164,16 @@ class WordSearch:
         self._kept: dict[str, Occurrences] = {}  # the last used at the end
 
     @cached_property
-    def mean_length(self) -> float:
-        """The words of a text, on average."""
-        total = sum(int(each.living_lengths.sum(dtype=np.int64)) for each in self.shards)
-        return max(total, 1) / max(self.texts, 1)
-
-    @cached_property
     def _norms(self) -> np.ndarray:
         """(texts,): how many of a word make each text half full of it."""
-        lengths = [each.lengths for each in self.shards] or [np.zeros(0)]
-        return np.asarray(K1 * (1 - B + B * np.concatenate(lengths) / self.mean_length))
+        living = sum(int(each.living_lengths.sum(dtype=np.int64)) for each in self.shards)
+        mean = max(living, 1) / max(self.texts, 1)
+        return np.concatenate([K1 * (1 - B + B * each.lengths / mean) for each in self.shards])
 
     def query(self, text: str) -> WordQuery:
         """Look up the words of a query. A word counts as often as the query has it; rare ones count more,
         most if no text has them, and function words less."""
-        words, repeats = dict[str, str](), Counter[str]()
+        words, repeats = dict[str, str](), defaultdict[str, float](float)
         for start, end, normal in self.rules.find(text):
             words.setdefault(normal, text[start:end])
             repeats[normal] += FUNCTION_WEIGHT if self.rules.is_function_word(text[start:end]) else 1.0
@@ -192,7 +187,7 @@ class WordSearch:
     def _find(self, word: str) -> Occurrences:
         """Where a word is, kept in memory for the queries to come."""
         with self._lock:
-            found = self._kept.pop(word, None) or self._read(word)
+            found = self._kept.pop(word) if word in self._kept else self._read(word)
             self._kept[word] = found
             while self._held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
                 self._held -= len(self._kept.pop(next(iter(self._kept))).places)
@@ -200,12 +195,10 @@ class WordSearch:
 
     def _read(self, word: str) -> Occurrences:
         parts = [shard.of(word) for shard in self.shards]
-        places = [start + part[0] for start, part in zip(self.starts, parts, strict=False)]
-        counts = np.concatenate([np.zeros(0, np.uint16), *(part[1] for part in parts)])
-        at = np.concatenate([np.zeros(0, np.int32), *places])
-        fullness = (counts / (counts + self._norms[at])).astype(np.float32)
-        self._held += len(at)
-        return Occurrences(at, fullness)
+        places = np.concatenate([at + part[0] for at, part in zip(self.starts, parts, strict=False)])
+        counts = np.concatenate([part[1] for part in parts])
+        self._held += len(places)
+        return Occurrences(places, (counts / (counts + self._norms[places])).astype(np.float32))
 
     def scores(self, query: WordQuery) -> np.ndarray:
         """(texts,) float32: the sum of the shares of each text, but for rounding."""
@@ -215,20 +208,21 @@ class WordSearch:
         return total
 
     def best(self, query: WordQuery, k: int, allowed: np.ndarray | None = None) -> list[int]:
-        """Places of the k texts with the highest scores above 0, best first; of equals, the first in the index."""
+        """Places of the k texts with the highest scores, best first; of equals, the first in the index."""
         total = self.scores(query)
         if allowed is not None:
             total *= allowed
         few = np.flatnonzero(total >= ROUNDING * kth_highest(total, k))
         scores = sum(self._shares(query, few), start=np.zeros(len(few)))
-        return few[np.argsort(-scores, kind="stable")[:k]].tolist()
+        found: list[int] = few[np.argsort(-scores, kind="stable")[:k]].tolist()
+        return found
 
     def shares(self, query: WordQuery, places: Sequence[int]) -> list[list[tuple[str, float]]]:
-        """The query's words that each text has, with their shares; added in this order, they are its score."""
-        found = np.array([*self._shares(query, np.array(places, int))]).reshape(len(query.words), len(places))
-        return [
-            [pair for pair in zip(query.words, each, strict=True) if pair[1]] for each in found.T.tolist()
-        ]
+        """The query's words that each text has, with their shares; in this order they add up to its score."""
+        found = np.zeros((len(query.words), len(places)))
+        for row, shares in zip(found, self._shares(query, np.array(places, int)), strict=True):
+            row[:] = shares
+        return [[x for x in zip(query.words, each, strict=True) if x[1]] for each in found.T.tolist()]
 
     def _shares(self, query: WordQuery, places: np.ndarray) -> Iterator[np.ndarray]:
         """The share of each word of a query in some texts; 0 where they do not have it."""
