@@ -50,6 +50,22 @@ def test_a_sentence_finds_its_english_twin(reader, language):
     assert np.diag(similar).min() > 0.5
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [
+            "La zuppa era fredda e il cameriere non è stato gentile.",
+            "Il treno è di nuovo in ritardo questa sera.",
+        ],
+        ["A sopa estava fria e o garçom não foi muito gentil.", "Minha irmã toca piano, mas não muito bem."],
+        ["Przepraszam, gdzie jest tutaj najbliższy bank?"],
+    ],
+)
+def test_languages_that_it_cannot_read_are_warned_of(reader, texts):
+    with pytest.warns(UserWarning, match="cannot read"):
+        reader.encode(texts)
+
+
 def test_its_onnx_file_gives_the_same_vector(reader):
     session = onnxruntime.InferenceSession(PACKAGE / "limelight_multilingual" / "reader" / "model.onnx")
     for text in ("The soup was cold.", "Die Suppe war kalt.", "La soupe était froide."):

@@ -151,8 +151,9 @@ def test_the_graph_gives_the_same_vectors(tmp_path: Path, network: str, texts: l
         ("Wir lesen nichts. " * 20, True),
         ("Wir lesen heute leider nichts und morgen nie.", True),  # one sentence is enough
         ("Wir lesen heute leider nichts.", False),  # five words are not
-        ("cold und morgen nie und nichts mehr", True),  # one in seven is frequent
-        ("cold und morgen nie und nichts", False),  # one in six
+        ("cold Wurst morgen nie Brot nichts mehr", True),  # one in seven is frequent
+        ("cold Wurst morgen nie Brot nichts", False),  # one in six
+        ("cold Wurst morgen nie und nichts", True),  # but with a small word of German among them
         ("cold soup train cold soup und morgen nie.", False),
         ("4711 0815 1848 1918 1989 2001 2011 2024 " * 10, False),  # numbers are of no language
     ],

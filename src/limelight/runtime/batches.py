@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import Any, Self
@@ -12,11 +12,13 @@ import numpy as np
 from ..config.presets import LANGUAGES
 from ..errors import LimelightError, warn
 from ..text.batches import truncate
+from ..text.small_words import SMALL_WORDS
 from ..text.spelling import spell
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 
 JUDGED_WORDS, JUDGED_TEXTS = 6, 200  # a language is judged by no fewer words, and by about so many texts
 FEWEST_KNOWN, FREQUENT, FEWEST_FREQUENT = 0.7, 500, 0.15  # shares of words, and of the first ones
+MOST_KNOWN, MOST_FREQUENT, SMALL_SHARE = 0.8, 0.4, 0.07  # shares where another language's small words decide
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +168,9 @@ def encode_spelled(
 def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np.ndarray) -> None:
     """Say so if most texts seem to be in a language that the model does not know.
 
-    Then few words are known, and hardly any is one of the frequent ones, such as articles. Words without
-    letters do not count. `known` says of each word whether it is in the vocabulary.
+    Then few words are known, and hardly any is one of the frequent ones, such as articles; or some are small
+    words of a language whose small words are not frequent in the vocabulary. Words without letters do not
+    count. `known` says of each word whether it is in the vocabulary.
 
     >>> import warnings
     >>> tokenizer, texts = Tokenizer.from_words(["soup"]), ["Wir lesen heute leider nichts, und morgen nie."]
@@ -181,16 +184,24 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
         return
     some = texts[:: -(-len(texts) // JUDGED_TEXTS)]
     words = [word for text in some for word in tokenizer.words(text) if any(map(str.isalpha, word))]
-    found = [tokenizer.ids[word] for word in words if word in tokenizer.ids]
-    frequent = sum(number < len(SPECIAL) + FREQUENT for number in found)
-    if (
-        len(words) >= JUDGED_WORDS
-        and len(found) < FEWEST_KNOWN * len(words)
-        and frequent < FEWEST_FREQUENT * len(words)
-    ):
-        wrong = f"only {len(found) / len(words):.0%} of the words are known"
+    if len(words) < JUDGED_WORDS:
+        return
+    found = [word for word in words if word in tokenizer.ids]
+    frequent = {word for word in found if tokenizer.ids[word] < len(SPECIAL) + FREQUENT}
+    known_share = len(found) / len(words)
+    frequent_share = sum(word in frequent for word in words) / len(words)
+    few = known_share < FEWEST_KNOWN and frequent_share < FEWEST_FREQUENT
+    fewer = known_share < MOST_KNOWN and frequent_share < MOST_FREQUENT
+    if few or (fewer and _small_words(words, frequent) >= SMALL_SHARE * len(words)):
+        wrong = f"only {known_share:.0%} of the words are known"
         todo = f"are the texts in a language that it cannot read? 'reader-multilingual' reads {LANGUAGES}"
         warn(f"{wrong}: {todo}; limelight pretrain --pairs makes readers of others")
+
+
+def _small_words(words: Sequence[str], frequent: Set[str]) -> int:
+    """How many are small words of one language that are not frequent in the vocabulary."""
+    others = [word.lower() for word in words if word not in frequent]
+    return max(sum(word in small for word in others) for small in SMALL_WORDS.values())
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
