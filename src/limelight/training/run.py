@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from ..config.options import to_builtin
-from ..config.recipe import Recipe
+from ..config.recipe import LSTM, Recipe
 from ..errors import LimelightError
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..text.batches import training_plan
@@ -262,6 +262,6 @@ def _check_same(before: Mapping[str, nn.Parameter], now: Mapping[str, nn.Paramet
 
 def _faster(recipe: Recipe, device: str) -> str:
     """What would train in less time: docs/train.md has how much each gives."""
-    ways = ["--preset fast"] if recipe.model.encoder == "bilstm" and not recipe.model.is_reader else []
+    ways = ["--preset fast"] if LSTM.holds(recipe.model) and not recipe.model.is_reader else []
     ways += ["a GPU"] if device == "cpu" else []
     return ", ".join([*ways, "fewer --epochs"] if recipe.training.epochs > 1 else ways)
