@@ -58,6 +58,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python experiments/remeasure.py  # lists figures of earlier readers
 
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
