@@ -12,9 +12,9 @@ from labelling.test_session import WORDS, make_texts, run, start
 from limelight.labelling.answers import Answers
 from limelight.labelling.choose import pick, uncertain
 from limelight.labelling.estimate import estimate
-from limelight.labelling.learner import readable
 from limelight.labelling.refit import Fitted, Prior, is_correct, to_probabilities
 from limelight.labelling.views import Group
+from limelight.text.labels import readable
 
 # ---------------------------------------------------------------- answers
 

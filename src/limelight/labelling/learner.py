@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..tables.rows import Row
+from ..text.labels import readable
 from ..text.reasons import with_reasons
 from .answers import Answers
 from .choose import CANDIDATES, RANDOM_SHARE, Surroundings, pick, uncertain
@@ -257,13 +257,3 @@ class Learner:
         return sorted(
             found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH) / ENOUGH
         )
-
-
-def readable(name: str) -> str | None:
-    """The name of a class as words, or None where it says nothing: a number, a letter.
-
-    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
-    ('card arrival', 'very Positive', None, None)
-    """
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
-    return apart if re.search(r"[^\W\d_]{2}", apart) else None

@@ -21,7 +21,7 @@ from .arrays import ArraysInMemory, ArraysOnDisk
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
-from .labels import Label, LabelColumn, are_many_numbers, join_classes
+from .labels import Label, LabelColumn, are_many_numbers, join_classes, readable
 from .learnt_rows import row_hash
 from .remarks import TextRemarks
 from .sources import TextSource
@@ -33,6 +33,7 @@ from .word_store import Side, WordStore
 
 HOLDOUT = 0.1
 CHUNK_ROWS = 20_000  # split together, unless a million characters come first
+NAMED_ROWS = 20  # of a class: with more, its name adds nothing
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
 Marked = tuple[int, str, str | None]  # a training row, and a further text or pair to learn its label from
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
@@ -85,6 +86,7 @@ class Encoding:
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
         marked = [each for each in marked if not held[each[0]]]
+        marked += self._class_names(classes, labels["train"], held)
         splits = self._write_splits(store, labels, held, tokenizer, marked)
         facts = {**self._facts(splits, classes, task), "held_out": note}
         if marked:
@@ -173,6 +175,16 @@ class Encoding:
         if share and train.labelled and "dev" not in self.sources and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
         return held, describe_held_out(held, strata, share, train.where, column.group)
+
+    def _class_names(self, classes: Sequence[Label], labels: np.ndarray, held: np.ndarray) -> list[Marked]:
+        """The name of each class as one more text of it, where there are few and a reader knows the words."""
+        single = labels.dtype.kind == "i" and not self.sources["train"].pair
+        from_reader = self.start and not self.start.labels
+        if not (single and from_reader and (~held).sum() < NAMED_ROWS * len(classes)):
+            return []
+        rows = {int(labels[row]): row for row in np.flatnonzero(~held)[::-1].tolist()}
+        named = [readable(str(each)) for each in (classes if self.names is None else self.names)]
+        return [(rows[k], name, None) for k, name in enumerate(named) if name and k in rows]
 
     def _count_words(self, store: WordStore, held: np.ndarray) -> dict[str, int]:
         if not self.all_words:

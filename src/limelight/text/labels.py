@@ -309,3 +309,13 @@ def _is_integer(text: str) -> bool:
     digits = text.removeprefix("-")
     plain = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
     return plain and (digits[0] != "0" or text == "0")
+
+
+def readable(name: str) -> str | None:
+    """The name of a class as words, or None where it says nothing: a number, a letter.
+
+    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
+    ('card arrival', 'very Positive', None, None)
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
+    return apart if re.search(r"[^\W\d_]{2}", apart) else None
