@@ -61,7 +61,7 @@ def new_config(
 
 def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
     """How the index finds words; None if it has none."""
-    return WordRules(config.words, config.language, model.tokenizer) if config.words else None
+    return WordRules(config.language, model.tokenizer) if config.words else None
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
