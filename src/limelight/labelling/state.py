@@ -47,7 +47,6 @@ class State:
     notes: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Fold in one event."""
         _TAKE[event["do"]](self, event)
 
     def latest(self, key: str) -> Said | None:
@@ -66,7 +65,6 @@ class State:
             yield key, said
 
     def spans(self, key: str, text: str) -> list[tuple[int, int]]:
-        """The marks in a text."""
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
 
     def _label(self, event: Event) -> None:

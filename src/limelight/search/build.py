@@ -163,7 +163,6 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
 
 def _count_living(config: IndexConfig, shards: Sequence[Shard], source: Source) -> int:
-    """The texts of a corpus that are not deleted."""
     number = next(k for k, each in enumerate(config.sources) if each is source)
     first = sum(each.rows for each in config.sources[:number])
     return int(living_texts(shards)[first : first + source.rows].sum())

@@ -83,7 +83,6 @@ class WordRules:
         return [self.normal_form(word) for word in _WORDS.findall(self._readable(text))]
 
     def normal_form(self, word: str) -> str:
-        """A word as it is looked up."""
         return stem(word, self.language)
 
     def is_function_word(self, word: str) -> bool:

@@ -26,7 +26,6 @@ class ExploredAspects:
     spans: np.ndarray  # (rows, aspects, 2)
 
     def put(self, row: int, found: AspectSum) -> None:
-        """Fill in a row."""
         self.sums[row] = found.bias, found.rest
         for k, share in enumerate(found.aspects):
             if share.span is not None:
@@ -34,11 +33,9 @@ class ExploredAspects:
                 self.spans[row, k] = share.span
 
     def about(self) -> dict[str, Any]:
-        """What the page says, as plain values."""
         return {"names": self.names, "unit": self.unit}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For the page."""
         return {
             "aspectSums": self.sums, "aspectEffects": self.effects,
             "clauseEffects": self.clause_effects, "clauseSpans": self.spans,

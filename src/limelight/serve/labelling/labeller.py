@@ -88,7 +88,6 @@ class Labeller:
     # ------------------------------------------------------------ what there is
 
     def about(self, body: Body) -> dict[str, Any]:
-        """What the page starts with."""
         session = self.session
         session.refresh()
         return {
@@ -139,7 +138,6 @@ class Labeller:
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
-        """The next texts to label."""
         return self._next(self._wanted(body), rows_of(body, len(self.session.texts), "holding"))
 
     def _wanted(self, body: Body) -> dict[str, Any]:
@@ -221,7 +219,6 @@ class Labeller:
         }  # fmt: skip
 
     def note(self, body: Body) -> dict[str, Any]:
-        """Keep a note at a text."""
         row, by = row_of(body, len(self.session.texts)), self._by(body)
         self.session.note(row, text_of(body, "text"), by=by)
         self.saver.touch()
@@ -235,7 +232,6 @@ class Labeller:
         return self._text(row, by)
 
     def answer(self, body: Body) -> dict[str, Any]:
-        """What the model says about a text."""
         return self._plain(self.session.answer(row_of(body, len(self.session.texts))))
 
     def _plain(self, found: Answer) -> dict[str, Any]:
@@ -368,11 +364,9 @@ class Labeller:
     # ------------------------------------------------------------ what is wrong, what is new
 
     def check(self, body: Body) -> dict[str, Any]:
-        """The health of the labels so far."""
         return self.checks.health()
 
     def news(self, body: Body) -> dict[str, Any]:
-        """What is new in these texts."""
         if not self.checks.has_news:
             raise RequestError(422, "there are no texts from before; start with --seen FILE")
         return self.checks.news()
