@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -152,7 +153,7 @@ def _vector_columns(values: np.ndarray, dtype: str) -> Added:
     column = NewColumn("embedding", "vector")
     if dtype != "int8":
         return [(column, values.astype(dtype))]
-    rounded, scales = quantise(values.reshape(len(values), -1))
+    rounded, scales = quantise(values.reshape(len(values), math.prod(values.shape[1:])))
     return [
         (column, rounded.reshape(values.shape)), (NewColumn("embedding_scale", "probability"), scales[:, 0]),
     ]  # fmt: skip
