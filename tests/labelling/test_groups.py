@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from limelight.labelling.groups import distinguishing_words, find_centres, group_count
-from limelight.labelling.news import find_news
 
 WORDS = ["soup", "bread", "bed", "lamp", "staff", "pool", "the", "of", "x"]
 
@@ -80,47 +79,3 @@ def test_centres_are_those_of_the_plain_version(n):
 
 def test_how_many_groups():
     assert [group_count(n) for n in (1, 2, 8, 9, 39_999, 50_000)] == [1, 2, 3, 3, 200, 200]
-
-
-# ---------------------------------------------------------------- news
-
-
-def batch(*counts: int) -> tuple[list[str], np.ndarray]:
-    """Texts about food, rooms and pools, so many of each, with a vector each."""
-    words = ["soup egg", "bed lamp", "pool swim"]
-    texts = [words[k] for k, count in enumerate(counts) for _ in range(count)]
-    return texts, np.eye(3, dtype=np.float32)[[k for k, count in enumerate(counts) for _ in range(count)]]
-
-
-def test_what_is_new_in_a_batch():
-    news = find_news(*batch(12, 8, 0), *batch(4, 8, 12))
-    (group,) = news.groups
-    assert (group.before, group.now, group.rows) == (0.0, 0.5, list(range(12, 24)))
-    assert group.name == "pool, swim"
-    assert news.strange == [(row, 0.0) for row in range(12, 22)]
-    assert news.words[:2] == ("pool", "swim")
-    assert news.gone[:2] == ("egg", "soup")
-
-
-@pytest.mark.parametrize(
-    ("new", "grew"),
-    [((8, 8, 3), ["pool, swim"]), ((8, 8, 2), []), ((4, 16, 0), ["bed, lamp"]), ((5, 15, 0), [])],
-)
-def test_a_group_is_news_from_three_texts_and_more_than_half_as_many_again(new, grew):
-    seen, X_seen = batch(10, 10, 0)
-    assert [group.name for group in find_news(seen, X_seen, *batch(*new)).groups] == grew
-
-
-def test_texts_of_a_new_group_are_in_the_order_of_their_likeness():
-    seen, X_seen = batch(6, 6, 0)
-    X = np.array([[0, 0.6, 0.8], [0, 0, 1], [0, 0.28, 0.96], [0, 0, 1]], np.float32)
-    (group,) = find_news(seen, X_seen, ["pool", "pool", "pool", "pool"], X).groups
-    assert group.rows == [1, 3, 2]  # the first text is a group of its own
-
-
-def test_the_groups_that_grew_most_come_first_eight_of_them():
-    X = np.eye(20, dtype=np.float32)
-    new = [k for k in range(9) for _ in range(3 + k)]
-    found = find_news(["old"] * 40, X[[19] * 40], [f"w{k}" for k in new], X[new]).groups
-    assert [group.name for group in found] == ["w8", "w7", "w6", "w5", "w4", "w3", "w2", "w1"]
-    assert found[0].now == 11 / 63

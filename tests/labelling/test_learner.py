@@ -12,7 +12,7 @@ from labelling.test_session import WORDS, make_texts, run, start
 from limelight.labelling.answers import Answers
 from limelight.labelling.choose import pick, uncertain
 from limelight.labelling.estimate import estimate
-from limelight.labelling.refit import Fitted, Prior, is_correct, to_probabilities
+from limelight.labelling.refit import Fitted, Prior, is_correct, task_of
 from limelight.labelling.views import Group
 from limelight.text.labels import readable
 
@@ -33,7 +33,7 @@ LOGITS = [[2.0, 1.0, 0.0], [0.0, 3.0, 0.0], [0.1, 0.0, 0.0], [0.0, 1.5, 1.0], [9
 
 def test_the_surest_come_first_from_a_probability_on():
     answers = answers_of(LOGITS, unread=(4,))
-    P = to_probabilities(np.array(LOGITS), several=False)
+    P = task_of(False).activate(np.array(LOGITS))
     assert answers.confident(range(5), 0.0, None) == [1, 0, 3, 2]
     assert answers.confident(range(5), float(P[0, 0]), None) == [1, 0]
     assert answers.confident(range(5), 0.0, "b") == [1, 3]
@@ -77,7 +77,7 @@ def test_words_speak_for_the_best_class_and_against_the_others(several):
     given = SimpleNamespace(parts=parts, offsets=offsets, vector=parts.sum(axis=0))
     answers.vectors.reader = SimpleNamespace(word_parts=lambda texts: [given])
     found = answers.answer(2, "cold soup", None)
-    P = to_probabilities(parts.sum(axis=0)[None], several)[0]
+    P = task_of(several).activate(parts.sum(axis=0)[None])[0]
     assert found.probabilities == pytest.approx({"a": P[0], "b": P[1], "c": P[2]})
     assert (found.label, found.labels) == ("a", ("a", "b") if several else ("a",))
     others = 0 if several else (P[1] * parts[:, 1] + P[2] * parts[:, 2]) / (P[1] + P[2])

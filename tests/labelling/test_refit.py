@@ -7,7 +7,7 @@ from math import lgamma
 import numpy as np
 import pytest
 
-from limelight.labelling.refit import Space, _Scores, _Texts, describe, fit, is_correct, to_probabilities
+from limelight.labelling.refit import Space, _Scores, _Texts, describe, fit, is_correct, task_of
 
 SIZE, CLASSES = 6, 3
 SHRINK, EVEN_TEXTS = 2.0, 1000.0
@@ -186,9 +186,9 @@ def test_descriptions_alone_give_a_first_guess():
 
 def test_probabilities_and_correctness():
     logits = np.array([[2.0, 0.0], [0.0, 1.0]])
-    P = to_probabilities(logits, several=False)
+    P = task_of(False).activate(logits)
     np.testing.assert_allclose(P[0], [np.exp(2) / (np.exp(2) + 1), 1 / (np.exp(2) + 1)])
-    np.testing.assert_allclose(to_probabilities(logits, several=True)[1], [0.5, 1 / (1 + np.exp(-1))])
+    np.testing.assert_allclose(task_of(True).activate(logits)[1], [0.5, 1 / (1 + np.exp(-1))])
     assert is_correct(logits, np.array([[1, 0], [1, 0]])).tolist() == [True, False]
     assert is_correct(logits, np.array([[1, 0], [1, 1]]), several=True).tolist() == [True, False]
 

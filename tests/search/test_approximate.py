@@ -15,8 +15,8 @@ from limelight import Index
 from limelight.search import approximate, ranking
 from limelight.search.approximate import ApproximateSearch
 from limelight.search.exact import ExactSearch, split_query
-from limelight.search.index_folder import _checksum
 from limelight.search.shards import ZERO, quantise
+from search.first_format import write_first_format
 from search.vectors import shards_of
 from shared_reader import share_reader
 
@@ -193,16 +193,12 @@ def test_a_small_index_is_searched_in_full(tmp_path: Path, monkeypatch):
 
 def test_the_file_of_an_earlier_version_goes_with_the_next_change(tmp_path: Path, monkeypatch):
     share_reader(monkeypatch)
-    index = Index.create(tmp_path / "index", TEXTS)
-    path, old = index.folder / "index.json", index.folder / "approximate-0123456789abcdef.safetensors"
-    data = json.loads(path.read_text())
-    del data["sha256"]
-    data["approximate"] = {"rows": 18, "bytes": 5, "sha256": "", "file": old.name}
-    path.write_text(json.dumps({**data, "sha256": _checksum(data)}))
+    entry = {"rows": 18, "bytes": 5, "sha256": ""}
+    index = write_first_format(tmp_path / "index", [TEXTS], approximate=entry)
+    old = index.folder / "approximate.faiss"
     old.write_bytes(b"wrong")
-    again = Index.open(index.folder)
-    again.verify()
-    assert texts_of(again.search("cold soup", approximate=True)) == texts_of(index.search("cold soup"))
-    again.add(["cold broth"])
+    index.verify()
+    assert texts_of(index.search("cold soup", approximate=True)) == texts_of(index.search("cold soup"))
+    index.add(["cold broth"])
     assert not old.exists()
-    assert "approximate" not in json.loads(path.read_text())
+    assert "approximate" not in json.loads((index.folder / "index.json").read_text())

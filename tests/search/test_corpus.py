@@ -21,6 +21,7 @@ from limelight.search.spool import Spool
 from limelight.tables.table import _JsonTable
 from refusing import refuses
 from reviews import write_csv
+from search.first_format import write_first_format
 
 ROWS = [{"id": k, "text": f"w{k} w{k + 1}", "n": {"a": [k, None]}} for k in range(1, 7)]
 opened: list[str] = []
@@ -194,11 +195,7 @@ def test_a_corpus_of_an_index_from_before_is_known_again(tmp_path, model, kind, 
     path = write_jsonl(tmp_path / "rows.jsonl", ROWS)
     given: Any = path if kind == "file" else ROWS
     old = sha256(path.read_bytes() if kind == "file" else json.dumps(ROWS, default=str).encode()).hexdigest()
-    index = Index.create(tmp_path / "index", given, model=model)
-    sources = json.loads((index.folder / "index.json").read_text())["sources"]
-    sources[0] |= {"sha256": old, "finished": finished}
-    edit(index.folder, format=3, words=True, sources=sources)
-    index = Index.open(index.folder)
+    index = write_first_format(tmp_path / "index", [given], model, sha256=old, finished=finished)
     if finished:
         with pytest.warns(UserWarning, match="already in the index"):
             assert index.add(given) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from limelight.search import compact, index_folder
 from limelight.search.index import Index as AnyIndex
 from refusing import refuses
 from reviews import write_csv
+from search.first_format import write_first_format
 
 ROWS = [
     {"id": "a", "text": "w1 w2. W3 w1."},
@@ -225,22 +225,10 @@ def test_a_file_of_deleted_texts_that_was_altered_is_refused(index):
 
 
 def test_an_index_of_an_earlier_format_is_deleted_from(tmp_path, model):
-    index = Index.create(tmp_path / "index", ["w1", "w2"], model=model)
-    index.add(["w3"])
-    path = index.folder / "index.json"
-    data = json.loads(path.read_text())
-    shards = data.pop("shards")
-    for source, shard in zip(data["sources"], shards, strict=True):
-        del source["rows"], source["before"]
-        source["shards"] = [shard]
-    for name in ("sha256", "key", "numbered", "deleted"):
-        del data[name]
-    data |= {"format": 2, "words": True}
-    path.write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
-    old = Index.open(index.folder)
+    old = write_first_format(tmp_path / "index", [["w1", "w2"], ["w3"]], model)
     assert {hit.text: hit.key for hit in old.search("w1")} == {"w1": 1, "w2": 2, "w3": 3}
     assert old.delete([3, 1]) == 2
-    assert [hit.text for hit in Index.open(index.folder).search("w1")] == ["w2"]
+    assert [hit.text for hit in Index.open(old.folder).search("w1")] == ["w2"]
 
 
 @pytest.mark.parametrize("unit", [{"sentences": True}, {"passages": True}, {}])

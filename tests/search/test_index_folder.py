@@ -75,7 +75,7 @@ DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-foreign", lambda data: data.update(format=0)),
     ("file-foreign", lambda data: data.pop("format")),
     ("file-foreign", lambda data: data.pop("limelight")),
-    ("format-newer", lambda data: data.update(format=6)),
+    *[("format-newer", lambda data, n=n: data.update(format=n)) for n in (2, 3, 4, 6)],
     ("file-damaged", lambda data: data.update(extra=1)),
     ("file-damaged", lambda data: data.pop("model")),
     ("file-damaged", lambda data: data.update(size="3")),
@@ -85,7 +85,8 @@ DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-damaged", lambda data: data.update(sentences=0)),
     ("file-damaged", lambda data: data.update(sources={})),
     ("file-damaged", lambda data: data.update(words=RULES + 1)),
-    ("file-damaged", lambda data: data.update(words=-1)),
+    ("file-damaged", lambda data: data.update(words=RULES - 1)),
+    ("file-damaged", lambda data: data.update(approximate=None)),
     ("file-damaged", lambda data: data["sources"][0].update(rows=2)),
     ("file-damaged", lambda data: data["sources"][0].update(rows="3")),
     ("file-damaged", lambda data: data["sources"].append({**data["sources"][0], "rows": 0, "finished": 1})),
@@ -119,7 +120,6 @@ def test_a_description_that_cannot_be_is_refused(folder, code, change):
     [
         lambda data: data.update(size=2**24 - 1),
         lambda data: data.update(words=0),
-        lambda data: data.update(approximate="approximate.faiss"),
         lambda data: data["sources"].append({**data["sources"][0], "rows": 0}),
     ],
 )
@@ -290,8 +290,7 @@ def test_only_files_of_an_index_that_it_does_not_name_are_strays(folder):
     config = read_config(folder)
     named = {"index.json", config.deleted.file, *(each.file for each in config.shards)}
     for name in ("mine.txt", "shard-1.safetensors", "shard-000009-0123456789abcdef.safetensors",
-                 "deleted-0123456789abcdef.safetensors", "approximate.faiss", "approximate.safetensors",
-                 "approximate-0123456789abcdef.safetensors"):  # fmt: skip
+                 "deleted-0123456789abcdef.safetensors", "approximate.faiss"):  # fmt: skip
         (folder / name).touch()
     index_folder.remove_strays(folder, config)
     assert {path.name for path in folder.iterdir()} == named | {"mine.txt", "shard-1.safetensors"}

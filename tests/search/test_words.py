@@ -18,12 +18,11 @@ from drawing import examples
 from limelight import Index
 from limelight.runtime.forbidden import write_forbidden
 from limelight.search import index_folder, postings, ranking
-from limelight.search.build import build, new_config
-from limelight.search.corpus import Corpus
 from limelight.search.page import _effects
 from limelight.search.postings import POSTINGS, Postings, WordSearch, pack_postings
 from limelight.search.words import WordRules, find_words
 from refusing import refuses
+from search.first_format import write_first_format
 from shared_reader import share_reader
 
 TEXTS = ["The soup was cold. Cold soup!", "A friendly host.", "The train was late.", "Cold tea, warm beer."]
@@ -308,13 +307,7 @@ def test_shards_and_adding_do_not_change_scores(tmp_path, index, monkeypatch):
 
 @pytest.fixture
 def old(tmp_path: Path) -> Index:
-    config, model = new_config("reader", False, "int8")
-    config.words = 0
-    build(tmp_path / "old", [Corpus(TEXTS)], config, model, False, False)
-    data = json.loads((tmp_path / "old" / "index.json").read_text())
-    data = {k: v for k, v in data.items() if k not in ("words", "passages", "sha256")} | {"format": 1}
-    (tmp_path / "old" / "index.json").write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
-    return Index.open(tmp_path / "old")
+    return write_first_format(tmp_path / "old", [TEXTS])
 
 
 def test_an_old_index_is_searched_by_meaning_and_says_so(old, index):
@@ -335,48 +328,16 @@ def test_an_old_index_stays_one_when_texts_are_added(old):
     old.verify()
 
 
-FIRST = ["News of the day.", "A new bed.", "A 1.8kg laptop."]
+def test_an_index_that_another_process_built_again_is_compacted_by_its_own_rules(tmp_path):
+    texts = ["Connected rooms.", "A late train."]
+    index = Index.create(tmp_path / "index", texts, language="none")
+    assert not index.search("connecting", by="words")
+    Index.create(index.folder, [*texts, "A bed."], overwrite=True).delete([3])
+    index.compact()
+    assert [hit.text for hit in index.search("connecting", by="words")] == texts[:1]
 
 
-@pytest.fixture
-def first_rules(tmp_path: Path) -> Index:
-    """An index as it was before there were rules to choose from."""
-    config, model = new_config("reader", False, "int8")
-    config.words = 1
-    build(tmp_path / "first", [Corpus(FIRST)], config, model, False, False)
-    path = tmp_path / "first" / "index.json"
-    data = {k: v for k, v in json.loads(path.read_text()).items() if k != "sha256"}
-    data |= {"format": 3, "words": True}
-    path.write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
-    return Index.open(tmp_path / "first")
-
-
-def matching(index: Index, query: str) -> set[str]:
-    return {hit.text for hit in index.search(query, by="words")}
-
-
-def test_an_index_that_another_process_built_again_is_compacted_by_its_own_rules(first_rules):
-    Index.create(first_rules.folder, [*FIRST, "A late train."], overwrite=True).delete([1])
-    first_rules.compact()
-    assert (matching(first_rules, "1.8kg"), matching(first_rules, "8kg")) == ({"A 1.8kg laptop."}, set())
-
-
-def test_an_index_keeps_the_rules_that_its_words_were_found_by(first_rules, tmp_path):
-    assert matching(first_rules, "news") == {"A new bed.", "News of the day."}  # as ever
-    assert matching(first_rules, "1.8kg") == {"A 1.8kg laptop."}
-    first_rules.add(["More news.", "Their 2.8kg dog."])
-    assert json.loads((first_rules.folder / "index.json").read_text())["words"] == 1
-    first_rules.delete([3])
-    first_rules.compact()
-    for index in (first_rules, Index.open(first_rules.folder)):
-        assert matching(index, "new") == {"News of the day.", "A new bed.", "More news."}
-        assert matching(index, "1.8kg") == {"Their 2.8kg dog."}
-    newest = Index.create(tmp_path / "newest", FIRST)
-    assert (matching(newest, "news"), matching(newest, "new")) == ({"News of the day."}, {"A new bed."})
-    assert (matching(newest, "8kg"), matching(newest, "1.8KG")) == (set(), {"A 1.8kg laptop."})
-
-
-@pytest.mark.parametrize("words", [-1, 4, True, None, "2", [2]])
+@pytest.mark.parametrize("words", [-1, 2, 4, True, None, "2", [2]])
 def test_rules_that_nobody_knows_are_refused(built, tmp_path, words):
     refuse_config(built, tmp_path, {"words": words})
 

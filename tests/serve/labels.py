@@ -63,10 +63,10 @@ def _parts(text: str) -> TextParts:
 
 def start(folder: Path, out: str = "labels.csv", **options: Any) -> tuple[LabelSession, Any]:
     """A labelling into a folder, and its application with the token "t"."""
-    path, seen, token = folder / out, options.pop("seen", ()), options.pop("token", "t")
+    path, token = folder / out, options.pop("token", "t")
     options = {"reader": TinyReader(), "background": False, **options}
     session = LabelSession(TEXTS, journal=f"{path}.journal", **options)
-    return session, create_label_app(session, path, token=token, seen=seen)
+    return session, create_label_app(session, path, token=token)
 
 
 def client_of(app: Any, token: str = "t") -> TestClient:

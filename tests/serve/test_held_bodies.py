@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from limelight.serve.http.held_bodies import HeldBodies
 from limelight.serve.http.limits import Limits, RequestError
+from limelight.serve.http.posts import HeldBodies
 
 LIMITS = Limits(body=100)  # 6,400 bytes for all
 

@@ -311,15 +311,6 @@ def test_suspects_are_corrected_kept_and_undone(tmp_path):
         assert session.said(first).labels != (truth(first),)
 
 
-def test_news_are_shown_where_there_are_texts_from_before(tmp_path):
-    with labelling(tmp_path, classes=["food", "room"], seen=TEXTS[:8]) as (page, _):
-        page.locator("[data-view=news]").click()
-        page.get_by_text("New beside 8 texts").wait_for()
-        assert page.locator(".new-group").count() >= 1
-    with labelling(tmp_path, classes=["food", "room"]) as (page, _):
-        assert page.locator("[data-view=news]").count() == 0
-
-
 def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
     """With a stand-in for the process, which prints what training would."""
     monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)

@@ -452,8 +452,8 @@ def _stand_in(folder: Path, script: str) -> str:
     return str(path)
 
 
-def test_suspects_among_the_labels_and_what_is_new(tmp_path):
-    session, app = start(tmp_path, classes=["food", "room"], seen=[TEXTS[0], TEXTS[1], "The wine tasted"])
+def test_suspects_among_the_labels(tmp_path):
+    session, app = start(tmp_path, classes=["food", "room"])
     client = client_of(app)
     for row in range(16):
         session.label(row, "food" if row == 9 else truth(row))
@@ -463,14 +463,6 @@ def test_suspects_among_the_labels_and_what_is_new(tmp_path):
     assert (suspect["row"], suspect["label"], suspect["suggested"]) == (9, "food", "room")
     assert (suspect["text"], suspect["around"], suspect["share"]) == (TEXTS[9], "room", 0.7)
     assert "broke" in dict(suspect["words"])
-    news = post(client, "news")
-    assert (news["seen"], set(news["words"]) & {"broke", "our", "today"} != set()) == (3, True)
-    assert {each["row"] for each in news["strange"][:8]} == set(range(8, 16))
-
-
-def test_without_texts_from_before_there_are_no_news(made):
-    answer = made[1].post("/label/news", json={})
-    assert (answer.status_code, answer.json()["code"]) == (422, "field-invalid")
 
 
 # ---------------------------------------------------------------- from a table

@@ -50,7 +50,6 @@ class Sums(NamedTuple):
         return W, float(middle - mean @ W)
 
     def squared_error(self, W: np.ndarray, b: float) -> float:
-        """The sum over the texts."""
         products = self.yy - 2 * (W @ self.xy + b * self.y)
         return float(products + W @ self.xx @ W + 2 * b * W @ self.x + self.n * b * b)
 
@@ -84,7 +83,6 @@ def refit_shares(W: np.ndarray, text: EncodedText, recipe: ModelRecipe) -> np.nd
 
 
 def refits_to_json(W: np.ndarray) -> list[list[float]]:
-    """As config.json has them."""
     return [[float(f"{x:.{DIGITS}g}") for x in row] for row in W.tolist()]
 
 

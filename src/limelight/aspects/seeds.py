@@ -90,7 +90,6 @@ class Aspects(Sequence[Aspect]):
 
     @property
     def enabled(self) -> tuple[Aspect, ...]:
-        """Those that are in use."""
         return tuple(aspect for aspect in self if aspect.enabled)
 
     # ------------------------------------------------------------ from and to plain values
@@ -119,7 +118,6 @@ class Aspects(Sequence[Aspect]):
     # ------------------------------------------------------------ edits
 
     def find(self, name: str) -> Aspect:
-        """The aspect of a name."""
         for aspect in self:
             if aspect.name.casefold() == name.casefold():
                 return aspect

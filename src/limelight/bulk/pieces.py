@@ -139,7 +139,6 @@ def parquet_file(file: InputFile) -> Iterator[Any]:
 
 
 def names_of(file: InputFile) -> list[str]:
-    """The names of a table's columns."""
     if file.format == "parquet":
         with parquet_file(file) as found:
             return list(found.schema_arrow.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, check_choice
+from ..network.quantise import quantise
 from ..runtime.confidence import check_threshold
 from ..runtime.devices import choose_device
 from ..runtime.folder import is_reader, is_reader_folder
@@ -151,19 +153,7 @@ def _vector_columns(values: np.ndarray, dtype: str) -> Added:
     column = NewColumn("embedding", "vector")
     if dtype != "int8":
         return [(column, values.astype(dtype))]
-    rounded, scales = quantise(values)
-    return [(column, rounded), (NewColumn("embedding_scale", "probability"), scales)]
-
-
-def quantise(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(texts, ...) as int8, and for each text the scale to multiply by.
-
-    >>> rounded, scales = quantise(np.array([[0.5, -1.0]], np.float32))
-    >>> rounded.tolist(), (scales * 127).tolist()
-    ([[64, -127]], [1.0])
-    """
-    others = tuple(range(1, values.ndim))
-    largest = np.abs(values).max(axis=others, initial=np.finfo(np.float32).tiny)
-    scales = (largest / 127).astype(np.float32)
-    spread = scales.reshape(-1, *[1] * (values.ndim - 1))
-    return np.rint(values / spread).clip(-127, 127).astype(np.int8), scales
+    rounded, scales = quantise(values.reshape(len(values), math.prod(values.shape[1:])))
+    return [
+        (column, rounded.reshape(values.shape)), (NewColumn("embedding_scale", "probability"), scales[:, 0]),
+    ]  # fmt: skip

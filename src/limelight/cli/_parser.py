@@ -84,7 +84,6 @@ class HelpAll(argparse.Action):
 
 
 def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
-    """Commands by name."""
     return {name: import_module(f"{__package__}.{name}") for name in names}
 
 
@@ -155,7 +154,6 @@ def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(
 
 
 def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> None:
-    """Add a flag for every field of some sections."""
     shown = parser.get_default("preset_shown") or DEFAULT_PRESET
     for section in sections:
         about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
@@ -173,17 +171,14 @@ def add_section(parser: argparse.ArgumentParser, title: str, about: str, values:
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
-    """The preset with the flags that were given."""
     return preset(args.preset or args.preset_default).override(**given_options(args))
 
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The recipe's options that were given as flags."""
     return {name: getattr(args, name) for name in options() if hasattr(args, name)}
 
 
 def given_data(args: argparse.Namespace) -> list[str]:
-    """The flags about tables that were given."""
     names = ("text", "label", "text2", "reasons", "not_reasons", "dev", "test", "holdout", "skip_bad")
     return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
 

@@ -60,7 +60,6 @@ def output_format(args: argparse.Namespace, implied: str | None, suffixes: str) 
 
 
 def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
-    """Print the result of a command: JSON with --json, text otherwise."""
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
 
 

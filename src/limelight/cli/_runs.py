@@ -52,7 +52,6 @@ def data_from(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Flags of a run that can be resumed."""
     add_flag(parser, "--resume", "DIR", "resume the interrupted run of this folder")
     add_shared(parser, "--overwrite")
     add_flag(parser, *TRAIN_DEVICE)

@@ -90,18 +90,15 @@ class VisibleStream:
         self.unfiltered, self._ignored = stream, () if failing else GONE
 
     def write(self, text: str) -> int:
-        """Write what is visible."""
         with contextlib.suppress(*self._ignored):
             self.unfiltered.write(visible(text))  # type: ignore[union-attr]
         return len(text)
 
     def flush(self) -> None:
-        """Flush what can be flushed."""
         with contextlib.suppress(*self._ignored):
             self.unfiltered.flush()  # type: ignore[union-attr]
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
         stream = self.unfiltered
         return stream is not None and not stream.closed and stream.isatty()
 

@@ -51,7 +51,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
-    """Encode the tables that the flags name."""
     from ..runtime.start import start_of
     from ..text.encode import encode_tables
 

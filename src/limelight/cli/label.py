@@ -35,7 +35,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     describe = "file with a line 'class: a sentence about it' for each class, for a first guess"
     add_flag(parser, "--describe", "FILE", describe)
     add_flag(parser, "--label", "COL", "column of labels that DATA has already, to go on from or to correct")
-    add_flag(parser, "--seen", "FILE", "table of texts from before: show what is new in DATA")
     add_flag(parser, "--model", "MODEL", "folder of a trained model to start from")
     add_flag(parser, "--by", "NAME", "who labels", "me")
     add_flag(parser, "--several", "", "a text may have several labels")
@@ -53,7 +52,6 @@ def run(args: argparse.Namespace) -> None:
         args.data, args.out, browser=not args.no_browser, text=args.text,
         classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
         by=args.by, several=args.several, ordered=args.ordered, port=args.port, labels=args.label,
-        seen=args.seen or (),
     )  # fmt: skip
 
 

@@ -48,7 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pretrain, or resume it."""
     job = _job(args)
     facts = run_job(args, job)
     if facts is None:

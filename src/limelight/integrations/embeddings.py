@@ -23,7 +23,6 @@ class Embeddings:
         self._place = model if isinstance(model, str) else None
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text."""
         found: list[list[float]] = self.reader.encode_document(list(texts)).tolist()
         return found
 
@@ -35,11 +34,9 @@ class Embeddings:
         return list(self.reader.encode_query(list(given)))
 
     async def aembed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """The same, while others run."""
         return await asyncio.to_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The same, while others run."""
         found: list[float] = await asyncio.to_thread(self.embed_query, text)
         return found
 
@@ -63,7 +60,6 @@ class Embeddings:
 
     @staticmethod
     def build_from_config(config: dict[str, Any]) -> Embeddings:
-        """The same again."""
         return Embeddings(config["model"])
 
     @staticmethod

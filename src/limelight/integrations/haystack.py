@@ -24,7 +24,6 @@ class LimelightTextEmbedder:
         self.model, self._reader = model, open_reader(model)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline is stored with."""
         return default_to_dict(self, model=self.model)  # type: ignore[no-any-return]
 
     @component.output_types(embedding=list[float])  # type: ignore[untyped-decorator]
@@ -41,7 +40,6 @@ class LimelightDocumentEmbedder:
         self.model, self._reader = model, open_reader(model)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline is stored with."""
         return default_to_dict(self, model=self.model)  # type: ignore[no-any-return]
 
     @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]

@@ -26,7 +26,6 @@ class LimelightEmbedding(BaseEmbedding):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name in what LlamaIndex stores."""
         return "LimelightEmbedding"
 
     def _get_query_embedding(self, query: str) -> list[float]:

@@ -36,11 +36,9 @@ class Encoder:
         return vectors
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
-        """The cosines of all pairs."""
         return self.reader.similarity(embeddings1, embeddings2)
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
-        """The cosine of each vector with the one at the same place."""
         return self.reader.similarity_pairwise(embeddings1, embeddings2)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .refit import Fitted, to_probabilities
+from .refit import Fitted, task_of
 from .state import Labels
 from .vectors import TextVectors
 from .views import Answer, Word
@@ -67,7 +67,7 @@ class Answers:
             return Answer(row, None, (), {}, [], told)
         (parts,) = self.vectors.reader.word_parts([text])
         logits = self.fitted.logits(parts.vector[None])[0].astype(np.float64)
-        P = to_probabilities(logits[None], self.several)[0]
+        P = task_of(self.several).activate(logits[None])[0]
         order = np.argsort(-P, kind="stable")
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
@@ -86,7 +86,7 @@ class Answers:
         W = self.fitted.W
         if self.several or len(W) == 1:
             return np.asarray(W[best])
-        others = to_probabilities(
-            np.delete(logits, best)[None], several=False
+        others = task_of(self.several).activate(
+            np.delete(logits, best)[None]
         )  # also where the best is certain
         return np.asarray(W[best] - others[0] @ np.delete(W, best, axis=0))

@@ -31,7 +31,6 @@ class Assigned:
         self._rows: dict[Tab, dict[int, tuple[str, int]]] = {}
 
     def give(self, tab: Tab, found: Iterable[tuple[int, str]], events: int) -> None:
-        """Note what a tab is given."""
         rows = self._rows.setdefault(tab, {})
         for row, chosen in found:
             rows[row] = chosen, events

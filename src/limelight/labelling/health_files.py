@@ -91,7 +91,6 @@ def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
 
 
 def health_page(health: Health, data: str) -> str:
-    """The page."""
     kinds = {
         title: [each for each in health.issues if each.kind == kind] for kind, title in KINDS.items()
     }  # fmt: skip

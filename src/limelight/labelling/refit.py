@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..text.questions import softmax
+from ..text.tasks import CLASSIFICATION, MULTI_LABEL, Task
 
 Prior = tuple[np.ndarray, np.ndarray]
 SHRINK = 2.0  # texts at the centre that each class starts with
@@ -77,18 +77,12 @@ class Fitted:
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """(n, classes): of one class each, or with several labels of each class by itself."""
-        return to_probabilities(self.logits(X), self.several)
+        return task_of(self.several).activate(self.logits(X))
 
 
-def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
-    """Softmax over the classes, or with several labels a sigmoid for each.
-
-    >>> to_probabilities(np.array([[0.0, 0.0]]), several=False).tolist()
-    [[0.5, 0.5]]
-    """
-    if several:
-        return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
-    return softmax(logits)
+def task_of(several: bool) -> Task:
+    """What turns logits into probabilities, of one class each or of each class by itself."""
+    return MULTI_LABEL if several else CLASSIFICATION
 
 
 def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:
@@ -269,7 +263,7 @@ def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool, add: np.ndarr
 
 
 def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
-    P = to_probabilities(logits, several)
+    P = task_of(several).activate(logits)
     right = np.where(Y > 0, P, 1 - P) if several else (P * Y).sum(axis=1)
     return float(-np.log(np.maximum(right, 1e-6)).mean())
 

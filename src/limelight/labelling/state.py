@@ -6,12 +6,13 @@ is not what its author said of the text, so it changes nothing in how far people
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import bad_value
+from ..errors import LimelightError, bad_value
 from .events import Event
+from .journal import Journal
 
 Labels = tuple[str, ...]
 
@@ -47,7 +48,6 @@ class State:
     notes: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Fold in one event."""
         _TAKE[event["do"]](self, event)
 
     def latest(self, key: str) -> Said | None:
@@ -66,7 +66,6 @@ class State:
             yield key, said
 
     def spans(self, key: str, text: str) -> list[tuple[int, int]]:
-        """The marks in a text."""
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
 
     def _label(self, event: Event) -> None:
@@ -188,3 +187,33 @@ def fold(events: Sequence[Event], classes: Sequence[str], descriptions: dict[str
         if event["id"] not in gone:
             state.take(event)
     return state
+
+
+# ---------------------------------------------------------------- texts that the table no longer has
+
+
+def texts_gone(journal: Journal, state: State, rows: Container[str]) -> dict[str, str]:
+    """The labelled texts that are not among the table's `rows`, by their keys."""
+    gone = [key for key, said in state.holding() if said.labels is not None and key not in rows]
+    if lost := sum(key not in journal.texts for key in gone):
+        fault = f"{journal.path} has labels of {lost:,} texts that are no longer in the table"
+        older = "and as an earlier version wrote it, not the texts themselves"
+        raise LimelightError(
+            f"{fault}, {older}; put them back into the table, or give another --out", code="table-changed"
+        )
+    return {key: journal.texts[key] for key in gone}
+
+
+def check_fits(journal: Journal, state: State, rows: Container[str], several: bool) -> dict[str, str]:
+    """Raise if the labels so far cannot be of a table with these `rows`; the labelled texts it has not."""
+    labelled = {key: said.labels for key, said in state.holding() if said.labels is not None}
+    if not several and any(len(labels) != 1 for labels in labelled.values()):
+        fault = f"{journal.path} has texts with several labels"
+        raise LimelightError(f"{fault}; start with --several (in Python: several=True)", code="label-count")
+    gone = texts_gone(journal, state, rows)
+    if gone and len(gone) == len(labelled):
+        fault = f"{journal.path} has labels of {len(gone):,} texts, and none of them is in this table"
+        raise LimelightError(
+            f"{fault}; give the table they came from, or another --out", code="table-changed"
+        )
+    return gone

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from ..search.words import find_words, normal_form
+from ..search.words import find_words, singular
 
 BLOCK = 256  # texts between two looks at the clock
 
@@ -51,5 +51,5 @@ def matching_rows(
 
 def _in_ascii(form: str) -> re.Pattern[str]:
     """Finds the words with this normal form in a text in lower case, several times as fast as reading it."""
-    words = [each for each in (form, f"{form}s", f"{form[:-1]}ies") if normal_form(each) == form]
+    words = [each for each in (form, f"{form}s", f"{form[:-1]}ies") if singular(each) == form]
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")

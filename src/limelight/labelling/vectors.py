@@ -92,7 +92,6 @@ class TextVectors:
         return self.ready
 
     def close(self) -> None:
-        """Stop reading."""
         self._stop = True
         if self._thread is not None:
             self._thread.join()

@@ -80,7 +80,6 @@ MODULE = Encoder("an encoder of its author's own", lambda recipe: recipe.hidden,
 
 
 def encoder_of(recipe: ModelRecipe) -> Encoder:
-    """The entry of a recipe's encoder."""
     return MODULE if recipe.has_encoder_module else ENCODERS[recipe.encoder]
 
 
@@ -152,7 +151,6 @@ POOLING_OF_ONES_OWN = Pooling(
 
 
 def pooling_of(recipe: ModelRecipe) -> Pooling:
-    """The entry of a recipe's pooling."""
     return POOLING_OF_ONES_OWN if recipe.has_pooling_module else POOLINGS[recipe.pooling]
 
 

@@ -64,7 +64,6 @@ class PickledSmall(dict[str, np.ndarray]):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What they are made of again."""
         return _unpickle, (_pack_exactly(self),)
 
 
@@ -83,7 +82,6 @@ def _pack_exactly(weights: Weights) -> dict[str, np.ndarray]:
 
 
 def unpack_all(stored: Weights) -> dict[str, np.ndarray]:
-    """Every tensor in float32."""
     return {name: values(stored, name) for name in stored if not name.endswith(SCALE)}
 
 

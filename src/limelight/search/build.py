@@ -61,7 +61,7 @@ def new_config(
 
 def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
     """How the index finds words; None if it has none."""
-    return WordRules(config.words, config.language, model.tokenizer) if config.words else None
+    return WordRules(config.language, model.tokenizer) if config.words else None
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -163,7 +163,6 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
 
 def _count_living(config: IndexConfig, shards: Sequence[Shard], source: Source) -> int:
-    """The texts of a corpus that are not deleted."""
     number = next(k for k, each in enumerate(config.sources) if each is source)
     first = sum(each.rows for each in config.sources[:number])
     return int(living_texts(shards)[first : first + source.rows].sum())

@@ -84,7 +84,7 @@ class Corpus:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
     def is_same(self, sha256: str) -> bool:
-        """Whether this is the digest of these rows; or of their file or list, as indexes had it before."""
+        """Whether this is the digest of these rows; or of their file or list, as 0.2 had it."""
         kind, _, digest = sha256.rpartition(":")
         return digest == (self._given_sha256 if kind == GIVEN else self.sha256)
 

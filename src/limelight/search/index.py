@@ -327,7 +327,6 @@ def _check_count(k: Any) -> None:
 
 
 def _best_of_rows(hits: list[Hit]) -> list[Hit]:
-    """The first hit of each row."""
     found: dict[tuple[int, int], Hit] = {}
     for hit in hits:
         found.setdefault((hit.source_number, hit.row), hit)

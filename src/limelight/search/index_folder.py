@@ -31,16 +31,14 @@ from .deleted import DeletedEntry, read_deleted
 from .shards import Shard, ShardEntry, damaged, map_shard
 from .words import LANGUAGES, RULES
 
-# 1: without words; 2: shards of one corpus each, none deleted; 3: words by the first rules, digests of files;
-# 4: words by their plurals
-FORMAT = 5
+FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
 FILE = "index.json"
 GIVEN = "given"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
 _DELETED_NAME = re.compile(r"deleted-[0-9a-f]{16}\.safetensors")
-_OLD_NAME = re.compile(r"approximate(-[0-9a-f]{16})?\.safetensors|approximate\.faiss")  # of earlier versions
+_OLD_NAME = re.compile(r"approximate\.faiss")  # of 0.2
 _Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
@@ -74,12 +72,12 @@ class IndexConfig:
     precision: str  # in which the texts were read
     sources: list[Source] = field(default_factory=list)
     passages: bool = False  # whether long texts were split
-    words: int = 0  # the rules by which the words of the texts were found; 0 if they were not, in format 1
+    words: int = 0  # the rules by which the words of the texts were found; 0 if they were not, in 0.2
     shards: list[ShardEntry] = field(default_factory=list)
     key: str | None = None  # the column that names a row
     numbered: int = 0  # the largest number that a row was given so far
     deleted: DeletedEntry | None = None
-    language: str = "english"  # whose stems the words have, by rules that have stems
+    language: str = "english"  # whose stems the words have
 
     @property
     def unit(self) -> str:
@@ -190,7 +188,7 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
 
 
 def _map_shards(config: IndexConfig, files: Mapping[str, BinaryIO]) -> list[Shard]:
-    """The shards, which know what is deleted of them; the numbers of an earlier version's rows are added."""
+    """The shards, which know what is deleted of them; the numbers of rows are added to an index of 0.2."""
     given = config.size, config.words > 0, config.key is not None
     shards = [map_shard(files[each.file], each, *given) for each in config.shards]
     if not config.numbered:
@@ -226,22 +224,17 @@ def _parse_config(content: bytes) -> IndexConfig:
     if type(version) is not int or version < 1 or "limelight" not in data:
         fault = f"{FILE} was not written by Limelight; make an index with: limelight index"
         raise LimelightError(fault, code="file-foreign")
-    if version > FORMAT:
-        fault = f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight"
-        raise LimelightError(fault, code="format-newer")
+    if version not in (FIRST, FORMAT):
+        fault = f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight, or"
+        raise LimelightError(f"{fault} build the index again", code="format-newer")
     stated, program = data.pop("sha256", None), data.pop("limelight")
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
-        data.pop("approximate", None)  # a file of earlier versions, which searches need no longer
+        if version == FIRST:
+            _upgrade(data)
         found = data.pop("deleted", None)
         data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
-        if "shards" not in data:
-            _flatten(data)
-        if version < 4:
-            for source in data["sources"]:
-                source["sha256"] = source["sha256"] and f"{GIVEN}:{source['sha256']}"
-            data["words"] = {False: 0, True: 1}.get(data.get("words", False))
         data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
         config = _typed(IndexConfig(**{**data, "sources": [_typed(Source(**x)) for x in data["sources"]]}))
         _check_entries(config)
@@ -252,11 +245,13 @@ def _parse_config(content: bytes) -> IndexConfig:
     return config
 
 
-def _flatten(data: dict[str, Any]) -> None:
-    """The description as earlier versions wrote it: each corpus has its own shards."""
+def _upgrade(data: dict[str, Any]) -> None:
+    """The description as 0.2 wrote it: each corpus has its own shards, and a digest of its file or list."""
+    data.pop("approximate", None)  # a file that searches need no longer
     data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
     for source in data["sources"]:
         source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
+        source["sha256"] = f"{GIVEN}:{source['sha256']}"
 
 
 def _check_entries(config: IndexConfig) -> None:
@@ -269,7 +264,7 @@ def _check_entries(config: IndexConfig) -> None:
     if deleted is not None:
         named = named and _DELETED_NAME.fullmatch(deleted.file) is not None
         counts = counts and 0 < deleted.rows <= rows
-    known = 0 <= config.words <= RULES and config.language in LANGUAGES
+    known = config.words in (0, RULES) and config.language in LANGUAGES
     if not named or not counts or rows != config.rows or not known:
         raise TypeError
 

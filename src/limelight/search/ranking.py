@@ -30,7 +30,6 @@ class Ranked:
 
     @property
     def score(self) -> float:
-        """The sum of the parts."""
         return self.meaning_weight * self.cosine + sum(share for _, share in self.matches)
 
 

@@ -47,7 +47,6 @@ class Spool:
         self._file.close()
 
     def put(self, lines: Iterable[bytes]) -> Part:
-        """Put lines aside."""
         digest, start = hashlib.sha256(), self._file.seek(0, os.SEEK_END)
         for each in lines:
             line = each + b"\n"
@@ -57,7 +56,6 @@ class Spool:
         return Part(start, self._file.tell(), digest.hexdigest())
 
     def read(self, part: Part) -> Iterator[Any]:
-        """What some lines hold."""
         at = self._file.seek(part.start)
         while at < part.end:
             line = self._file.readline()

@@ -1,7 +1,4 @@
-"""The words of a text as an index has them: where each is, and the form that it is looked up by.
-
-An index keeps the rules that it was made with: a query's words must be found as its own were.
-"""
+"""The words of a text as an index has them: where each is, and the form that it is looked up by."""
 
 from __future__ import annotations
 
@@ -13,13 +10,11 @@ from importlib import import_module
 
 from ..text.tokenizer import Tokenizer
 
-RULES = 3  # the newest. 2: words without a plural's s. 1: "news" was a plural, and "1.8kg" two words
-SINGULAR_RULES = 2
+RULES = 3  # a query's words must be found as those of its index were: change this number with the rules
 LANGUAGES = ("english", "german", "french", "spanish", "dutch", "czech", "none")  # whose stems are known
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # Thai to Khmer, kana, Han
 _RUN = rf"[^\W_{_NO_SPACES}]+"
 _WORDS = re.compile(rf"{_RUN}(?:(?<=\d)[.,](?=\d){_RUN})*|[^\W_]")
-_FIRST_WORDS = re.compile(rf"{_RUN}|[^\W_]")
 _SINGULAR = frozenset(("news", "atlas", "cosmos", "bias", "andes"))  # as in Snowball
 _FUNCTION_WORDS = """a about above after again against all although am an and any are as at be because been
 before being below between both but by can could d did do does doing down during each either few for from
@@ -34,20 +29,25 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 @lru_cache(2**17)
-def normal_form(word: str, rules: int = SINGULAR_RULES, language: str = "english") -> str:
-    """A word in lower case, as the rules have it: by the older ones, without a plural's s.
+def stem(word: str, language: str = "english") -> str:
+    """The stem of a word, in lower case.
 
-    >>> [normal_form(word) for word in ("Macrophages", "studies", "glass", "bus", "basis", "news", "is")]
-    ['macrophage', 'study', 'glass', 'bus', 'basis', 'news', 'is']
-    >>> [normal_form(word, RULES) for word in ("Connected", "connections", "A320s", "1.8kg")]
+    >>> [stem(word) for word in ("Connected", "connections", "A320s", "1.8kg")]
     ['connect', 'connect', 'a320s', '1.8kg']
     """
     word = word.casefold()
-    if rules > SINGULAR_RULES:
-        return _stemmer(language)(word) if word.isalpha() and language != "none" else word
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
-        return word
-    if rules == SINGULAR_RULES and word in _SINGULAR:
+    return _stemmer(language)(word) if word.isalpha() and language != "none" else word
+
+
+@lru_cache(2**17)
+def singular(word: str) -> str:
+    """A word in lower case, without a plural's s.
+
+    >>> [singular(word) for word in ("Macrophages", "studies", "glass", "bus", "basis", "news", "is")]
+    ['macrophage', 'study', 'glass', 'bus', 'basis', 'news', 'is']
+    """
+    word = word.casefold()
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word in _SINGULAR:
         return word
     return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
 
@@ -56,13 +56,13 @@ def _stemmer(language: str) -> Callable[[str], str]:
     """A new one for each word: they keep it in themselves, and threads would share it."""
     name = f"{language}_stemmer"  # taken by itself: the package's own way may be another library's stemmer
     found = getattr(import_module(f"snowballstemmer.{name}"), f"{language.capitalize()}Stemmer")()
-    stem: Callable[[str], str] = found.stemWord
-    return stem
+    stem_word: Callable[[str], str] = found.stemWord
+    return stem_word
 
 
 @dataclass(frozen=True)
 class WordRules:
-    """How words are found: by the rules of a version, and without those that the index's model must not read.
+    """How the words of an index are found: without those that its model must not read.
 
     >>> WordRules().find("Top-up fees of 1.8kg")
     [(0, 3, 'top'), (4, 6, 'up'), (7, 11, 'fee'), (12, 14, 'of'), (15, 20, '1.8kg')]
@@ -70,30 +70,24 @@ class WordRules:
     [(0, 3, 'the'), (17, 21, 'fee')]
     """
 
-    version: int = RULES
     language: str = "english"
     tokenizer: Tokenizer | None = None  # the model's
 
     def find(self, text: str) -> list[tuple[int, int, str]]:
         """Where each word of a text starts and ends, and its normal form."""
-        words = self._pattern.finditer(self._readable(text))
+        words = _WORDS.finditer(self._readable(text))
         return [(*match.span(), self.normal_form(match[0])) for match in words]
 
     def forms(self, text: str) -> list[str]:
         """The normal forms of the words alone, faster."""
-        return [self.normal_form(word) for word in self._pattern.findall(self._readable(text))]
+        return [self.normal_form(word) for word in _WORDS.findall(self._readable(text))]
 
     def normal_form(self, word: str) -> str:
-        """A word as it is looked up."""
-        return normal_form(word, self.version, self.language)
+        return stem(word, self.language)
 
     def is_function_word(self, word: str) -> bool:
         """Whether a word says little of what a text is about; known for English only."""
         return self.language == "english" and word.casefold() in FUNCTION_WORDS
-
-    @property
-    def _pattern(self) -> re.Pattern[str]:
-        return _WORDS if self.version > 1 else _FIRST_WORDS
 
     def _readable(self, text: str) -> str:
         return text if self.tokenizer is None else self.tokenizer.blank_forbidden(text)
@@ -105,4 +99,4 @@ def find_words(text: str) -> list[tuple[int, int, str]]:
     >>> find_words("Top-up fees")
     [(0, 3, 'top'), (4, 6, 'up'), (7, 11, 'fee')]
     """
-    return WordRules(SINGULAR_RULES).find(text)
+    return [(*match.span(), singular(match[0])) for match in _WORDS.finditer(text)]

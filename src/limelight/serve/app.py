@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -28,7 +30,6 @@ from .http.guard import Guard, check_token, describe_error, refuse, refuse_path
 from .http.limits import Limits, RequestError
 from .http.metrics import Metrics, SeldomLog, check_log_format, log
 from .http.posts import Posts
-from .http.systemd import tell_systemd
 
 
 def create_app(
@@ -104,12 +105,20 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
-    tell_systemd("READY=1")
+    _tell_systemd()
     yield
     for task in tasks:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+def _tell_systemd() -> None:
+    """Say that the server answers to whoever started it and waits for that: a unit of `Type=notify`."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
 def _describe(context: dict[str, Any]) -> str:

@@ -49,12 +49,10 @@ def new_array(field: Any, values: Any) -> Any:
 
 
 def kept_types(kept: KeptColumns) -> list[Any]:
-    """The Arrow types of the columns that are kept."""
     return [_TYPES[each] if isinstance(each, str) else each for each in kept.types]
 
 
 def kept_arrays(cells: Sequence[Any], kept: KeptColumns) -> list[Any]:
-    """The columns of some rows that are kept."""
     if cells and isinstance(cells[0], ArrowRow):
         return list(pa.Table.from_batches(_slices(cells)).columns)
     rows = [list_cells(each, kept.names) for each in cells]

@@ -25,7 +25,6 @@ class ArrowBlock:
         self._values: list[Sequence[Any]] = []
 
     def cells(self, index: int) -> Sequence[Any]:
-        """The values of a row."""
         if not self._values:
             self._values = list(zip(*map(_to_python, self.batch.columns), strict=True))
         return self._values[index]

@@ -81,7 +81,6 @@ def check_label(label: Any, where: str) -> Any:
 
 
 def is_too_large(label: Any) -> bool:
-    """Whether a label is an integer with more than `MAX_DIGITS` digits."""
     return isinstance(label, int) and abs(label) >= TOO_LARGE
 
 
@@ -168,7 +167,6 @@ class TableRows(Iterator[Row]):
 
     @property
     def number(self) -> int:
-        """That of the last row."""
         return self._table.number
 
     def name_row(self, place: int) -> str:

@@ -125,12 +125,10 @@ class ArraysInMemory:
         return io.BytesIO()
 
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
-        """Add rows to the arrays of a split."""
         for array, values in arrays.items():
             self._pieces.setdefault((split, array), []).append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
-        """Return the arrays by split and name."""
         splits: dict[str, dict[str, np.ndarray]] = {}
         for (split, array), pieces in self._pieces.items():
             splits.setdefault(split, {})[array] = np.concatenate(pieces)

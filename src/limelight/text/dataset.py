@@ -66,7 +66,6 @@ class Split:
 
     @property
     def words(self) -> int:
-        """The number of words of all sentences together."""
         return len(self.ids) + (0 if self.ids2 is None else len(self.ids2))
 
     @cached_property
@@ -90,7 +89,6 @@ class Split:
         return [np.asarray(ids[starts[number] :][: lengths[number]]) for ids, starts, lengths in self.sides]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The arrays that are not None, by name."""
         return {f.name: values for f in fields(self) if (values := getattr(self, f.name)) is not None}
 
 
@@ -115,7 +113,6 @@ class Dataset:
 
     @property
     def pair(self) -> bool:
-        """Whether each row is a pair of sentences."""
         return self.splits["train"].pair
 
     def save(self, folder: str | Path, overwrite: bool = False) -> None:

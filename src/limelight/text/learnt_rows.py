@@ -60,7 +60,6 @@ class LearntRows:
         return np.isin(np.asarray(hashes, np.uint32), self._hashes)
 
     def joined(self, other: LearntRows) -> LearntRows:
-        """The rows of both."""
         return LearntRows.of(np.concatenate([self._hashes, other._hashes]))
 
     def to_fact(self) -> str:

@@ -91,7 +91,6 @@ class Metrics(_ByClass):
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
         return int(self.confusion.sum())
 
     @property

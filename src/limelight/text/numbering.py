@@ -117,7 +117,6 @@ class Numbering:
         return self.allow(self._split(text))
 
     def allow(self, words: list[str]) -> list[str]:
-        """The words that are not forbidden."""
         if not self.forbidden:
             return words
         return [word for word in words if not is_forbidden(word, self.forbidden)]

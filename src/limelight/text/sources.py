@@ -80,7 +80,6 @@ class TableSource:
 
     @property
     def skipped(self) -> int:
-        """How many rows could not be used."""
         return sum(each.skipped for each in self._done)
 
     def first(self) -> Row | None:
@@ -124,7 +123,6 @@ class TableSource:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Close the file that is being read."""
         if self.table is not None:
             self.table.close()
             self.table = None
@@ -160,7 +158,6 @@ class MemorySource:
         ]
 
     def first(self) -> Row | None:
-        """The first row."""
         return next(self.rows(), None)
 
     def rows(self) -> Iterator[Row]:

@@ -36,7 +36,6 @@ def ask(question: IO[bytes], answer: IO[bytes], texts: list[str]) -> NumberedWor
 
 
 def send(pipe: IO[bytes], *blocks: bytes) -> None:
-    """Write a message."""
     for block in blocks:
         pipe.write(len(block).to_bytes(8, "little"))
         pipe.write(block)

@@ -57,7 +57,6 @@ class Pieces(dict[str, list[str]]):
         self._lowercase, self._split_characters = lowercase, split_characters
 
     def split(self, text: str) -> list[str]:
-        """The words of a text."""
         if has_spaces(text):
             pieces = text.split()
             found = list(map(self.__getitem__, pieces))

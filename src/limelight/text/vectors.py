@@ -219,7 +219,6 @@ class VectorFiles:
         return [*words, *(first_words(self._files, extra) if extra else [])]
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
-        """A vector for every word of a vocabulary."""
         seed, missing = self._seed, self._missing
         return read_vectors(self._files, vocabulary, seed=seed, missing=missing, progress=self._progress)
 

@@ -27,7 +27,6 @@ from .layers import activate, classify, encode, is_word, pair_features, pool, st
 
 
 def arithmetic(g: Graph, weights: Weights, int8: bool) -> Float32:
-    """The products of a graph."""
     return Int8(g, weights) if int8 else Float32(g, weights)
 
 

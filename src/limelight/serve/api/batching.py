@@ -51,7 +51,6 @@ class FairQueue:
         return len(self._waiting)
 
     def put(self, job: Job) -> None:
-        """Add a job."""
         insort(self._waiting, (self._taken + job.words, job), key=itemgetter(0))
 
     def drop(self, job: Job) -> bool:

@@ -60,7 +60,6 @@ def readings(
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
-    """A Comparison of each pair of texts."""
     return model.compare_many(*columns(items), by_rows=False)
 
 

@@ -90,7 +90,6 @@ class ServedModels:
 
     @property
     def names(self) -> list[str]:
-        """Their names."""
         return list(self._models)
 
     def find(self, name: Any) -> tuple[str, Batcher]:

@@ -117,7 +117,6 @@ ERRORS = {
 
 
 def routes_of(has_index: bool) -> dict[str, tuple[str, Any, Any]]:
-    """The routes of a server."""
     return ROUTES | INDEX_ROUTES if has_index else ROUTES
 
 

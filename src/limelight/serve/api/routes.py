@@ -61,7 +61,6 @@ class Routes:
 
     @property
     def limits(self) -> Limits:
-        """Those of a request."""
         return self.posts.limits
 
     def all(self) -> list[Route]:
@@ -130,7 +129,6 @@ class Routes:
         return ranked
 
     async def embed(self, request: Request, body: Body) -> Any:
-        """One vector per text."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body.get("inputs"), self._limits(vectors, batcher))
         found = await self._run(request, batcher, vectors, items, body)
@@ -138,7 +136,6 @@ class Routes:
         return list(unit(found) if flag(body, "normalize", True) else found)
 
     async def embed_all(self, request: Request, body: Body) -> Any:
-        """M of each text."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body.get("inputs"), self._limits(matrices, batcher))
         return list(await self._run(request, batcher, matrices, items, body))
@@ -238,12 +235,10 @@ class Routes:
         return Response(content, media_type="application/json")
 
     async def list_models(self, request: Request) -> Response:
-        """The models, as OpenAI lists them."""
         found = {"object": "list", "data": [_as_openai(name) for name in self.models.names]}
         return Response(json.dumps(found), media_type="application/json")
 
     async def show_model(self, request: Request) -> Response:
-        """One of them."""
         name, _ = self.models.find(request.path_params["name"])
         return Response(json.dumps(_as_openai(name)), media_type="application/json")
 
@@ -261,7 +256,6 @@ class Routes:
         return Response(content, 503 if fault else 200, media_type="application/json")
 
     async def show_metrics(self, request: Request) -> Response:
-        """The counters."""
         return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
     # ------------------------------------------------------------ what they share
@@ -278,7 +272,6 @@ class Routes:
     async def _run(
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
     ) -> Any:
-        """The results of the items, if they are within the limits."""
         items = await self._within_limits(request, batcher, compute, items, body)
         return await self._compute(request, batcher, compute, items)
 

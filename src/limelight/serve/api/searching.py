@@ -53,7 +53,6 @@ class ServedIndex:
 
     @property
     def is_there(self) -> bool:
-        """Whether its folder is."""
         return _look(self._index.folder) is not None
 
     def about(self) -> dict[str, Any]:
@@ -88,7 +87,6 @@ class IndexRoutes:
         return float(self.served.about()[what])
 
     def all(self) -> list[Route]:
-        """Every route."""
         answers = {"/search": self.search, "/delete": self.delete}
         answers |= {f"/{what}": partial(self._add, what) for what in ("add", "update")}
         return [self._posts.route(path, answer) for path, answer in answers.items()]
@@ -118,7 +116,6 @@ class IndexRoutes:
         return found[0] if one else found
 
     async def delete(self, request: Request, body: Body) -> Any:
-        """Delete rows by their keys."""
         self._check_writable()
         keys = body.get("keys")
         if not isinstance(keys, list) or not all(isinstance(key, str | int | float) for key in keys):

@@ -33,7 +33,6 @@ class ReaderNeighbours:
 
     @classmethod
     def read(cls, reader: Reader, data: ExploredData, progress: bool = False) -> ReaderNeighbours:
-        """Read all rows once."""
         return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
 
     def find(self, item: Item) -> list[dict[str, Any]]:
@@ -90,7 +89,6 @@ class IndexNeighbours:
 
     @property
     def where(self) -> str:
-        """The folder's name."""
         return f"{self.index.folder.name}, as its model reads them"
 
     def find(self, item: Item) -> list[dict[str, Any]]:

@@ -69,7 +69,6 @@ class Explorer:
         return HTMLResponse(_page(), headers={"content-security-policy": allowed})
 
     async def about(self, request: Request) -> Response:
-        """The models, and what else there is."""
         models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
         for about in models:
             about["notes"].append(RUNS_ON_SERVER)
@@ -84,12 +83,10 @@ class Explorer:
     # ------------------------------------------------------------ POST
 
     def words(self, body: Body) -> list[str]:
-        """Words similar to a word."""
         _, batcher = self.models.find(body.get("model"))
         return nearest_words(batcher.model, _text(body))
 
     def texts(self, body: Body) -> list[Any]:
-        """The texts of some rows."""
         assert self.data is not None
         rows, items = body.get("rows"), self.data.items
         if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(items) for row in rows):
@@ -99,12 +96,10 @@ class Explorer:
         return [items[row] for row in rows]
 
     def find(self, body: Body) -> list[int]:
-        """The rows that have a text in them."""
         assert self.data is not None
         return self.data.find(_text(body))
 
     def nearest(self, body: Body) -> list[dict[str, Any]]:
-        """The nearest texts."""
         assert self.near is not None
         _, batcher = self.models.find(None)
         limits = self.posts.limits

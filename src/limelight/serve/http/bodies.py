@@ -168,7 +168,6 @@ def _too_long(texts: list[str], tokenizer: Tokenizer, limits: Limits) -> str:
 
 
 def count_words(items: list[Item], tokenizer: Tokenizer) -> int:
-    """The number of words of all texts."""
     return int(tokenizer.encode([text for item in items for text in item])[1].sum())
 
 

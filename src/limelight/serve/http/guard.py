@@ -142,7 +142,6 @@ def error_answer(scope: Scope, error: RequestError) -> Response:
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """The answer to a request that asks for what it may not."""
     assert isinstance(error, RequestError)
     return error_answer(request.scope, error)
 

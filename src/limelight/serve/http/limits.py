@@ -91,7 +91,6 @@ def without_flags(message: str) -> str:
 
 
 def check_count(count: int, limits: Limits) -> None:
-    """Raise if a request has no texts, or too many."""
     if not count:
         raise RequestError(400, "there are no texts; give at least one", "empty")
     if count > limits.texts:

@@ -59,7 +59,6 @@ class Metrics:
         self._gauges[name] = value
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
         self.add(f'requests_total{{route="{route}",status="{status}"}}')
         for bound in BUCKETS:  # cumulative, as Prometheus has them
             self.add(f'request_seconds_bucket{{route="{route}",le="{bound}"}}', seconds <= bound)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 from ...errors import LimelightError
 from .bodies import Body, parse_body
 from .fields import FIELDS, check_fields
-from .held_bodies import HeldBodies
 from .limits import Limits, RequestError, without_flags
 
 # Numbers, words or characters written at once: a thread lets others run only between two pieces.
@@ -47,6 +46,50 @@ class Workers:
             return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
         finally:
             self._calls -= 1
+
+
+class HeldBodies:
+    """The bodies of requests as they arrive, and how many bytes of them a worker may have at once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.bytes = limits, 0
+
+    @asynccontextmanager
+    async def read(self, request: Request) -> AsyncIterator[bytes]:
+        """The body of a request, which counts until the block ends."""
+        _check_headers(request, self.limits)
+        body = bytearray()
+        try:
+            await self._receive(request, body)
+            yield bytes(body)
+        finally:
+            self.bytes -= len(body)
+
+    async def _receive(self, request: Request, body: bytearray) -> None:
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                async for chunk in request.stream():
+                    body += chunk
+                    self.bytes += len(chunk)
+                    if len(body) > self.limits.body:
+                        raise _too_large(self.limits)
+                    if self.bytes > self.limits.bodies:
+                        raise RequestError(429, "too many large requests are in progress; try again later")
+        except TimeoutError:
+            fault = f"the request was not complete after {self.limits.seconds:g} seconds"
+            raise RequestError(408, fault) from None
+
+
+def _check_headers(request: Request, limits: Limits) -> None:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > limits.body:
+        raise _too_large(limits)
+
+
+def _too_large(limits: Limits) -> RequestError:
+    return RequestError(413, f"the body is too large; at most {limits.body:,} bytes are allowed")
 
 
 class Posts:

@@ -29,23 +29,19 @@ class HeadTimeout(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """The client has something to send."""
         super().connection_made(transport)
         self._timer = self.loop.call_later(HEAD_SECONDS, transport.close)
 
     def on_message_begin(self) -> None:
-        """Headers begin."""
         super().on_message_begin()
         self._stop()
         self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
-        """Headers end."""
         self._stop()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for."""
         self._stop()
         super().connection_lost(exc)
 

@@ -38,7 +38,7 @@ from .bodies import (
     spans_of,
     text_of,
 )
-from .checks import LabelChecks
+from .checks import check_labels
 from .table_saver import TableSaver
 from .training import Training
 
@@ -52,11 +52,8 @@ SEARCH_SECONDS = 5.0  # that a search takes at most
 class Labeller:
     """The routes of one labelling. `saver` writes the table, `training` runs in the background."""
 
-    def __init__(
-        self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training, checks: LabelChecks
-    ) -> None:
+    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training) -> None:
         self.session, self.posts, self.saver, self.training = session, posts, saver, training
-        self.checks = checks
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
         self._ahead: dict[int, Future[Answer]] = {}  # answers about texts that people look at
         self._pool = ThreadPoolExecutor(1)
@@ -72,7 +69,7 @@ class Labeller:
         found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
         slow: dict[str, Callable[[Body], Any]] = {  # keys need not wait for these
             "groups": self.groups, "map": self.map, "select": self.select, "find": self.find,
-            "train": self.train, "check": self.check, "news": self.news,
+            "train": self.train, "check": self.check,
         }  # fmt: skip
         found += [self._post(name, answer, self.posts.workers) for name, answer in slow.items()]
         return found
@@ -88,13 +85,12 @@ class Labeller:
     # ------------------------------------------------------------ what there is
 
     def about(self, body: Body) -> dict[str, Any]:
-        """What the page starts with."""
         session = self.session
         session.refresh()
         return {
             "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
             "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
-            "news": self.checks.has_news, "carried_over": session.carried_over,
+            "carried_over": session.carried_over,
             **self._classes(),
         }  # fmt: skip
 
@@ -139,7 +135,6 @@ class Labeller:
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
-        """The next texts to label."""
         return self._next(self._wanted(body), rows_of(body, len(self.session.texts), "holding"))
 
     def _wanted(self, body: Body) -> dict[str, Any]:
@@ -221,7 +216,6 @@ class Labeller:
         }  # fmt: skip
 
     def note(self, body: Body) -> dict[str, Any]:
-        """Keep a note at a text."""
         row, by = row_of(body, len(self.session.texts)), self._by(body)
         self.session.note(row, text_of(body, "text"), by=by)
         self.saver.touch()
@@ -235,7 +229,6 @@ class Labeller:
         return self._text(row, by)
 
     def answer(self, body: Body) -> dict[str, Any]:
-        """What the model says about a text."""
         return self._plain(self.session.answer(row_of(body, len(self.session.texts))))
 
     def _plain(self, found: Answer) -> dict[str, Any]:
@@ -368,14 +361,7 @@ class Labeller:
     # ------------------------------------------------------------ what is wrong, what is new
 
     def check(self, body: Body) -> dict[str, Any]:
-        """The health of the labels so far."""
-        return self.checks.health()
-
-    def news(self, body: Body) -> dict[str, Any]:
-        """What is new in these texts."""
-        if not self.checks.has_news:
-            raise RequestError(422, "there are no texts from before; start with --seen FILE")
-        return self.checks.news()
+        return check_labels(self.session)
 
     def stop_looking(self) -> None:
         """No more answers ahead."""

@@ -35,7 +35,6 @@ def label(
     several: bool = False,
     ordered: bool = False,
     labels: str | None = None,
-    seen: str | Path | Sequence[str] = (),
     view: str = "",
     port: int = 0,
     show: Callable[[str], object] | None = None,
@@ -46,8 +45,8 @@ def label(
     What was labelled before into the same `out` is there again. `show` gets the address, with its token; by
     default it is printed and opened.
 
-    `labels` is a column of labels that the table has already, to go on from or to correct; `seen` are texts
-    from before, to show what is new in these. The page opens with a `view`, such as "check".
+    `labels` is a column of labels that the table has already, to go on from or to correct. The page
+    opens with a `view`, such as "check".
 
     >>> label("texts.csv", "labels.csv", text="text", classes=["good", "bad"])  # doctest: +SKIP
     """
@@ -61,9 +60,8 @@ def label(
     with closing(session):
         if labels is not None and table is not None and column is not None:
             take_labels(session, table, column, labels)
-        before = read_texts(seen, text)[2] if seen else []
         return serve_labelling(
-            session, out, show or _print_and_open, port=port, table=table, text=column, seen=before, view=view
+            session, out, show or _print_and_open, port=port, table=table, text=column, view=view
         )
 
 

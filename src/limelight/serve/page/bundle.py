@@ -52,7 +52,6 @@ def render_page(
 
 
 def name_of(model: Model) -> str:
-    """What the page is called."""
     kind = "Numbers" if find_task(model.task).is_number else "A classifier"
     return str(model.facts.get("name") or f"{kind} of {'pairs of ' if model.pair else ''}texts")
 

@@ -10,7 +10,6 @@ import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
 import { LoopView } from "./label_loop.js"
 import { LabelMap } from "./label_map.js"
 import { ManyView } from "./label_many.js"
-import { NewsView } from "./label_news.js"
 import { PeopleView } from "./label_people.js"
 import { drawProgress } from "./label_progress.js"
 import { TrainView } from "./label_train.js"
@@ -20,7 +19,7 @@ const NAME = "limelight labels by" // kept in the browser
 const TAB = "limelight tab" // kept for this tab alone: two of them are not given the same text
 const READING = 1000 // ms between two looks while the texts are read
 const WRITTEN = 5000 // ms after a key: by then the table was written, or could not be
-const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train", news: "New texts" }
+const TITLES = { label: "Label", groups: "Groups", map: "Map", many: "Many at once", classes: "Classes", check: "Check", people: "People", train: "Train" }
 
 export class Labelling {
   constructor(root, about) {
@@ -29,7 +28,7 @@ export class Labelling {
     this.tab = sessionStorage.getItem(TAB) ?? String(Math.random()).slice(2)
     sessionStorage.setItem(TAB, this.tab)
     this.setClasses(about)
-    this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), news: new NewsView(this), people: new PeopleView(this), train: new TrainView(this) }
+    this.views = { label: new LoopView(this), groups: new GroupsView(this), map: new LabelMap(this), many: new ManyView(this), classes: new ClassesView(this), check: new CheckView(this), people: new PeopleView(this), train: new TrainView(this) }
     this.introduce()
     new Connection(this)
     document.addEventListener("keydown", event => this.key(event))
@@ -78,7 +77,7 @@ export class Labelling {
   async open(name) {
     this.name = name
     const { parts } = this, keys = Object.fromEntries(Object.entries(VIEWS).map(([key, view]) => [view, key]))
-    parts.tabs.replaceChildren(...Object.entries(TITLES).filter(([each]) => each !== "news" || this.about.news).map(([each, title]) => element("button", { type: "button", "aria-pressed": String(each === name), "data-view": each, onclick: () => this.open(each) }, title, keys[each] && element("kbd", {}, keys[each]))))
+    parts.tabs.replaceChildren(...Object.entries(TITLES).map(([each, title]) => element("button", { type: "button", "aria-pressed": String(each === name), "data-view": each, onclick: () => this.open(each) }, title, keys[each] && element("kbd", {}, keys[each]))))
     await this.guarded(async () => {
       await this.view.show()
       parts.view.replaceChildren(this.view.root)
