@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         data |= {
             key: outcome.facts[key] for key in ("results", "baselines", "old_dev") if key in outcome.facts
         }
-        print_result(args, data, _format_outcome(outcome, job.recipe.training))
+        print_result(args, data, _format_outcome(outcome, outcome.fitted.recipe.training))
         if job.recipe.text.task == "auto" and not given.get("start") and not args.json:
             _suggest_ordinal(outcome.dataset)
     return 0
@@ -108,13 +108,13 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0
     why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
-    if "dev" in outcome.results and steps <= recipe.min_steps and recipe.min_steps:
+    if "dev" in outcome.results and 0 < steps <= recipe.min_steps:
         why = f"the last one; dev scores count after {recipe.min_steps} steps"
     elif measure := _rising_measure(history, epochs):
         why = f"{why}; {measure} was still rising, so more than --epochs {epochs} may do better"
-    lines = [f"kept epoch {best_epoch + 1} of {len(history)} ({why})"]
-    if best_epoch < 0:
-        lines = ["kept the classifier on the frozen reader" + (f" ({why})" if history else "")]
+    epoch = f"epoch {best_epoch + 1} of {len(history)}"
+    kept = epoch if best_epoch >= 0 else "the first classifier"
+    lines = [f"kept {kept} ({why})" if history else f"kept {kept}: the reader stays as it is"]
     if outcome.results:
         lines.append(metrics_table(with_baselines(outcome.facts)))
     if "baselines" in outcome.facts:

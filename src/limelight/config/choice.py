@@ -1,6 +1,7 @@
 """Which preset, and how many epochs, where the user names none: as much as a table of that size is worth.
 
-The choice depends on the data alone, so it is the same on every machine. docs/train.md says what was measured.
+The choice depends on the data alone, so that it is the same on every machine; docs/train.md says what was
+measured.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Choice(NamedTuple):
 def given_to_choose(preset: str, given: Collection[str]) -> list[str] | None:
     """The options that the user has given, if these leave the choice open.
 
-    >>> given_to_choose("auto", ["seed"]), given_to_choose("small", ["seed"]), given_to_choose("auto", ["start"])
+    >>> given_to_choose("auto", ["seed"]), given_to_choose("small", []), given_to_choose("auto", ["rows"])
     (['seed'], None, None)
     """
     return sorted(given) if preset == AUTO and not SETTLED & set(given) else None

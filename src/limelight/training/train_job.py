@@ -214,7 +214,7 @@ class TrainJob(Job):
         from .starting_network import check_fits
         from .train import fit as train
 
-        choose_device(device)  # before the long work, not after it
+        where = choose_device(device)  # before the long work, not after it
         check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
@@ -225,12 +225,8 @@ class TrainJob(Job):
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
         asked = recipe_for(self.recipe, opened) if opened else self.recipe
-        chooser = None
-        if self.given is not None and not self.encoded:
-            cores = count_cores() if show and choose_device(device).type == "cpu" else 0
-            chooser, recipe, start = Chooser(asked, self.given, cores), asked, None
-        else:
-            recipe, start = start_of(asked, given, self.started_in)
+        cores = count_cores() if show and where.type == "cpu" else 0
+        recipe, start, chooser = self._start_of(asked, given, cores)
         self._check_old_dev(start)
 
         def prepare() -> None:
@@ -258,6 +254,14 @@ class TrainJob(Job):
                 return Outcome(self.out, dataset, fitted)
             return self._finish(dataset, fitted, resume, before, old, start, aspects)
 
+    def _start_of(
+        self, asked: Recipe, given: Iterable[str], cores: int
+    ) -> tuple[Recipe, Start | None, Chooser | None]:
+        """The recipe and what it starts from, or what decides on these when the table is read."""
+        if self.given is None or self.encoded:
+            return *start_of(asked, given, self.started_in), None
+        return asked, None, Chooser(asked, self.given, cores)
+
     def _warn(self, used: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
         warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
         if preset_given:
@@ -284,8 +288,8 @@ class TrainJob(Job):
         encode_tables(
             self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
-            on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start, choose=choose,
-            all_words=not recipe.model.table_size, watch=watch,
+            on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
+            choose=choose, all_words=not recipe.model.table_size, watch=watch,
         )  # fmt: skip
 
     def _put_aside(self, seed: int, rows: Iterator[Row]) -> Iterator[Row]:
