@@ -91,9 +91,9 @@ def _job(args: argparse.Namespace) -> TrainJob:
     if args.old_dev:
         data["tables"]["old_dev"] = list(args.old_dev)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
+    given = given_to_choose(args.preset or args.preset_default, given_options(args))
     job = TrainJob(
-        out=Path(args.out), recipe=recipe_from(args),
-        given=given_to_choose(args.preset or args.preset_default, given_options(args)), overwrite=args.overwrite, aspects=aspects,
+        out=Path(args.out), recipe=recipe_from(args), given=given, overwrite=args.overwrite, aspects=aspects,
         rehearse=args.rehearse or 0,
         **data,
     )  # fmt: skip
