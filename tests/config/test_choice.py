@@ -59,9 +59,9 @@ def test_what_the_user_gives_stays():
 def test_the_line_names_what_else_there_is():
     size = Size(100, 1300, 10)
     line = describe(settled(size), choose(size), size, cores=1)
-    assert line.startswith("100 rows of 13 words: chose small, epochs 0, about ")
-    assert "preset small takes" in line
+    assert line.startswith("100 rows of 13 words: chose preset small, epochs 0, about ")
+    assert "as it comes" not in line  # all take seconds
     size = Size(100_000, 18_000_000, 5)
     line = describe(settled(size), choose(size), size, cores=2)
-    assert "chose fast, epochs 2" in line
-    assert "preset small takes 4 h" in line
+    assert "chose preset fast, epochs 2" in line
+    assert "small as it comes 4 h" in line

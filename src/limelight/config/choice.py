@@ -76,28 +76,26 @@ def choose(size: Size) -> Choice:
 
 
 def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
-    """What was chosen, how long that takes on so many idle cores, and what else there is.
+    """What was chosen, how long that takes on so many idle cores, and what else takes another time.
 
     >>> size = Size(rows=3_000, words=540_000, classes=5)
     >>> print(describe(choose(size).apply(preset("small")), choose(size), size, cores=2))
-    3,000 rows of 180 words: chose small, epochs 1, about 2 min; preset small takes 7 min, preset fast 25 s
+    3,000 rows of 180 words: chose preset small, epochs 1, about 2 min; small as it comes 7 min, fast 25 s
     """
-    epochs, named = recipe.training.epochs, {name: preset(name) for name in (BASE, "fast")}
-    others = [
-        f"preset {name} takes {_time(each, size, cores)}"
-        for name, each in named.items()
-        if (name, each.training.epochs) != (choice.preset, epochs)
-    ]
     rows = f"{size.rows:,} rows of {size.words / max(size.rows, 1):,.0f} words"
-    how = f"chose {choice.preset}, epochs {epochs}, about {_time(recipe, size, cores)}"
-    return f"{rows}: {how}; {', '.join(others)}"
+    own = _time(recipe, size, cores)
+    named = {"small as it comes": BASE, "fast": "fast"}
+    times = {what: _time(preset(name), size, cores) for what, name in named.items()}
+    others = ", ".join(f"{what} {time}" for what, time in times.items() if time != own)
+    chosen = f"chose preset {choice.preset}, epochs {recipe.training.epochs}, about {own}"
+    return f"{rows}: {chosen}; {others}" if others else f"{rows}: {chosen}"
 
 
 def _time(recipe: Recipe, size: Size, cores: int) -> str:
     """The first classifier needs no way back: a third of an epoch."""
     passes = recipe.training.epochs + 1 / 3
     work = passes * size.words / 1e6 * PER_MILLION[recipe.model.encoder]
-    seconds = (FIXED + work) / min(cores, MAX_CORES)
+    seconds = FIXED + work / min(cores, MAX_CORES)
     if seconds < 90:
         return f"{5 * max(round(seconds / 5), 1)} s"
     minutes = round(seconds / 60)
