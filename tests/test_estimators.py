@@ -42,6 +42,15 @@ def fitted() -> TextClassifier:
     return quick().fit(TEXTS, STARS)
 
 
+def test_without_a_preset_the_rows_decide(capsys):
+    few = TextClassifier(random_state=3, device="cpu").fit(TEXTS[:12], STARS[:12])
+    assert (few.recipe_.text.start, few.recipe_.training.epochs, few.history_) == ("reader", 0, [])
+    assert few.recipe_.training.seed == 3
+    assert "12 rows of " in (said := capsys.readouterr().err)
+    assert "chose preset small, epochs 0" in said
+    assert set(few.predict(TEXTS[:12])) <= set(STARS)
+
+
 @pytest.fixture(scope="module")
 def fitted_pairs() -> PairClassifier:
     return quick(PairClassifier, epochs=8).fit(*pairs(200))

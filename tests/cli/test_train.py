@@ -22,12 +22,14 @@ import torch
 import limelight
 from limelight.cli import main
 from limelight.cli.train import _format_outcome
+from limelight.config import choice
 from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
+from limelight.training import Callback
 from limelight.training.checkpoint import State
 from limelight.training.context import catch_interrupts
 from limelight.training.run import Fitted
-from limelight.training.train_job import Outcome
+from limelight.training.train_job import Outcome, TrainJob
 from reviews import FLAGS, pairs, review_table, write_csv
 from torchruns import torchrun
 
@@ -63,6 +65,42 @@ def test_train_writes_one_complete_folder(call, tmp_path):
     card = (out / "README.md").read_text()
     assert "## Results" in card
     assert "## Confusion, test data" in card
+
+
+def test_without_a_preset_the_table_decides(call, tmp_path):
+    table, out = review_table(tmp_path / "reviews.csv", 30), tmp_path / "m"
+    code, said, err = call("train", table, "--out", out, "--epochs", "0", "--seed", "3")
+    assert code == 0
+    assert "kept the first classifier: the reader stays as it is" in said
+    assert "30 rows of " in err
+    assert "words: chose preset small, epochs 0, about " in err
+    recipe = limelight.load(out).recipe
+    assert (recipe.text.start, recipe.training.epochs, recipe.training.seed) == ("reader", 0, 3)
+    assert call("train", table, "--out", out, *TINY, "--overwrite")[0] == 0
+    assert limelight.load(out).recipe.text.start == ""
+
+
+def test_a_run_whose_recipe_the_table_decided_on_resumes(tmp_path, monkeypatch):
+    """It is stopped in the first epoch, keeps the first classifier, and goes on with the same recipe."""
+    monkeypatch.setattr(choice, "MIN_CLASS_ROWS", 1)
+    monkeypatch.setattr(choice, "ONE_EPOCH", 1)  # word: `fast`
+    monkeypatch.setattr(choice, "FOUR_EPOCHS", 1)
+    table, out = review_table(tmp_path / "reviews.csv", 40), tmp_path / "m"
+    job = TrainJob(out, preset("auto"), {"train": [str(table)]}, given=[])
+
+    class Stop(Callback):
+        def on_batch_end(self, run, rows):
+            signal.raise_signal(signal.SIGINT)
+
+    stopped = job.run(show=False, callbacks=[Stop()])
+    assert stopped.interrupted
+    assert limelight.load(tmp_path / "m.run" / "best").recipe.text.start == "reader-fast"
+    resumed = TrainJob.load(out).run(show=False, resume=True)
+    assert len(resumed.fitted.history) == 2
+    assert resumed.fitted.recipe == preset("fast").override(
+        epochs=2, learning_rate=1e-3, task="classification"
+    )
+    assert limelight.load(out).recipe == resumed.fitted.recipe
 
 
 def test_the_hint_at_the_end_is_a_command_that_runs(call, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 
 import numpy as np
 import pytest
@@ -14,13 +15,15 @@ from limelight.network.parts import rows_of
 from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
-from limelight.training import Callback
+from limelight.training import Callback, starting_network
 from limelight.training.context import Processes
 from limelight.training.evaluate import logits
 from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import TASK_LOSSES
 from limelight.training.starting_network import (
+    FOLDS,
     MAX_CROSS_VALIDATED,
+    STRENGTHS,
     FirstHead,
     build_network,
     fit_first_head,
@@ -108,12 +111,78 @@ def test_the_first_head_is_fitted_to_the_frozen_vectors():
     )
 
 
-def test_cross_validation_needs_some_rows_and_stops_at_many():
+def test_cross_validation_needs_some_rows_and_leaves_out_a_single_fold_of_many(monkeypatch):
     data = toy_data(rows=5)
     network = build_network(data, toy_recipe(), toy_start(data))
     assert fit_first_head(network, data.splits["train"], None, 0) == FirstHead(10.0, None)
-    many = toys.split(MAX_CROSS_VALIDATED + 1, longest=3)
-    assert fit_first_head(build_network(data, toy_recipe(), toy_start(data)), many, None, 0).score is None
+    fits: list[int] = []
+    fit_linear = starting_network.fit_linear
+    monkeypatch.setattr(
+        starting_network, "fit_linear", lambda v, *more: fits.append(len(v)) or fit_linear(v, *more)
+    )
+    for rows, folds in ((MAX_CROSS_VALIDATED, FOLDS), (MAX_CROSS_VALIDATED + 1, 1)):
+        fits.clear()
+        fit_first_head(
+            build_network(data, toy_recipe(), toy_start(data)), toys.split(rows, longest=3), None, 0
+        )
+        assert len(fits) == folds * len(STRENGTHS) + 1
+        assert fits[-1] == rows
+
+
+# ---------------------------------------------------------------- the first classifier as a model
+
+
+class Stop(Callback):
+    """Ctrl-C after the first step."""
+
+    def on_batch_end(self, run, rows):
+        signal.raise_signal(signal.SIGINT)
+
+
+def frozen(data):
+    return fit(data, toy_recipe(epochs=0), show=False, start=toy_start(data))
+
+
+def test_without_epochs_the_first_classifier_is_the_model():
+    data = toy_data()
+    found = frozen(data)
+    assert found.history == []
+    assert (found.state.best_epoch, found.state.number, found.state.finished) == (-1, 0, True)
+    assert isinstance(found.network.head, LinearHead)
+    start = toy_start(data)
+    np.testing.assert_array_equal(found.network.encoder.W_hh_0.detach(), start.weights["encoder.W_hh_0"])
+    right = (found.logits("dev").argmax(axis=1) == np.asarray(data.splits["dev"].labels)).mean()
+    assert found.state.first["dev_accuracy"] == found.state.best_accuracy == pytest.approx(right)
+    with refuses("option-value"):
+        fit(toys.dataset(), toys.recipe(epochs=0), show=False)
+
+
+def test_the_first_classifier_is_kept_until_an_epoch_is_better():
+    data = toy_data()
+    worse = fit(data, toy_recipe(epochs=2, learning_rate=1e-12), show=False, start=toy_start(data))
+    assert worse.state.best_epoch == -1
+    assert worse.state.waited == 2
+    np.testing.assert_array_equal(worse.logits("dev"), frozen(data).logits("dev"))
+    better = fit(data, toy_recipe(epochs=4), show=False, start=toy_start(data))
+    assert better.state.best_epoch >= 0
+    assert better.state.best_loss < better.state.first["dev_loss"]
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_a_run_stopped_in_its_first_epoch_keeps_the_first_classifier_and_resumes(tmp_path, dev):
+    data = toy_data()
+    if not dev:
+        data = dataclasses.replace(data, splits={"train": data.splits["train"]})
+    how = {"show": False, "start": toy_start(data)}
+    stopped = fit(data, toy_recipe(epochs=2), tmp_path, callbacks=[Stop()], **how)
+    assert stopped.interrupted
+    assert stopped.state.is_model
+    stopped.splits["train"] = data.splits["train"]
+    np.testing.assert_array_equal(stopped.logits("train"), frozen(data).logits("train"))
+    resumed = fit(data, toy_recipe(epochs=2), tmp_path, resume=True, **how)
+    whole = fit(data, toy_recipe(epochs=2), **how)
+    assert resumed.state == whole.state
+    np.testing.assert_array_equal(resumed.logits("train"), whole.logits("train"))
 
 
 # ---------------------------------------------------------------- the run

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..config.presets import AUTO
 from ._demo_shared import check_out, log, save
 from ._flags import add_shared, check_least
 from ._parser import add_flag
@@ -42,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=("aspects",), metavar="aspects", help=about)
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
     add_flag(parser, "--seed", "N", "random seed", 0)
-    add_flag(parser, "--preset", "NAME", "recipe to train", "small")
+    add_flag(parser, "--preset", "NAME", "recipe to train", AUTO)
     add_flag(parser, "--sentences", "N", f"train on the first N sentences only (at least {MIN_SENTENCES})")
     add_shared(parser, "--json")
 
@@ -50,6 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Compare sentences, train a model, measure it, draw the pictures."""
     from ..config.presets import preset
+    from ..runtime.start import Chooser
+    from ..text.parallel import count_cores
     from ..training import fit, need_torch
 
     check_least(args, sentences=MIN_SENTENCES)
@@ -64,10 +67,12 @@ def run(args: argparse.Namespace) -> None:
     check_out(out, ("model", "index.html"))
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
+    chooser = Chooser(recipe, ["seed"], count_cores()) if args.preset == AUTO else None
     similar = _similar()
     if not args.json:
         print(similar, flush=True)
-    dataset = bundled(recipe, args.sentences)
+    dataset = bundled(recipe, args.sentences, chooser)
+    recipe = chooser.recipe if chooser else recipe
     rows = dataset.facts["rows"]
     log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
     fitted = fit(dataset, recipe)
@@ -100,7 +105,7 @@ def _similar() -> str:
     return "\n".join(lines)
 
 
-def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
+def bundled(recipe: Any, sentences: int | None = None, choose: Any = None) -> Dataset:
     """The bundled sentences, encoded; classes from the most negative to the most positive."""
     from ..bundled import LABELS
     from ..bundled import sentences as texts_of
@@ -112,10 +117,10 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
         texts, labels = texts_of(split)
         most = sentences if split == "train" else None
         parts[split] = Texts(texts[:most], [LABELS.index(label) for label in labels[:most]])
-    start = start_of(recipe)[1]
     dataset = encode_texts(
-        *parts["train"][:2], recipe=recipe.text, dev=parts["dev"], test=parts["test"], start=start
-    )
+        *parts["train"][:2], recipe=recipe.text, dev=parts["dev"], test=parts["test"],
+        start=None if choose else start_of(recipe)[1], choose=choose,
+    )  # fmt: skip
     return dataclasses.replace(dataset, labels=LABELS)
 
 

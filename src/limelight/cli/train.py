@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..config.choice import given_to_choose
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         data |= {
             key: outcome.facts[key] for key in ("results", "baselines", "old_dev") if key in outcome.facts
         }
-        print_result(args, data, _format_outcome(outcome, job.recipe.training))
+        print_result(args, data, _format_outcome(outcome, outcome.fitted.recipe.training))
         if job.recipe.text.task == "auto" and not given.get("start") and not args.json:
             _suggest_ordinal(outcome.dataset)
     return 0
@@ -90,8 +91,9 @@ def _job(args: argparse.Namespace) -> TrainJob:
     if args.old_dev:
         data["tables"]["old_dev"] = list(args.old_dev)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
+    given = given_to_choose(args.preset or args.preset_default, given_options(args))
     job = TrainJob(
-        out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects,
+        out=Path(args.out), recipe=recipe_from(args), given=given, overwrite=args.overwrite, aspects=aspects,
         rehearse=args.rehearse or 0,
         **data,
     )  # fmt: skip
@@ -104,13 +106,15 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     from ..runtime.results import forgetting_sentence, with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
-    epochs, steps = recipe.epochs, history[best_epoch]["steps"]
+    epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0
     why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
-    if "dev" in outcome.results and steps <= recipe.min_steps:
+    if "dev" in outcome.results and 0 < steps <= recipe.min_steps:
         why = f"the last one; dev scores count after {recipe.min_steps} steps"
     elif measure := _rising_measure(history, epochs):
         why = f"{why}; {measure} was still rising, so more than --epochs {epochs} may do better"
-    lines = [f"kept epoch {best_epoch + 1} of {len(history)} ({why})"]
+    epoch = f"epoch {best_epoch + 1} of {len(history)}"
+    kept = epoch if best_epoch >= 0 else "the first classifier"
+    lines = [f"kept {kept} ({why})" if history else f"kept {kept}: the reader stays as it is"]
     if outcome.results:
         lines.append(metrics_table(with_baselines(outcome.facts)))
     if "baselines" in outcome.facts:
@@ -148,6 +152,6 @@ def _rising_measure(history: list[dict[str, Any]], epochs: int) -> str:
 
 
 def _report_interruption(job: TrainJob, outcome: Outcome) -> int:
-    trained = outcome.fitted.state.best_epoch >= 0
+    trained = outcome.fitted.state.is_model
     kept = f"; the best model so far is in {outcome.out}" if trained else ""
     return print_resume(job, kept) if outcome.facts or not trained else 1

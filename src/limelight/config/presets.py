@@ -79,18 +79,22 @@ PRESETS: dict[str, Recipe] = {
     ),
 }  # fmt: skip
 
+AUTO = "auto"  # in place of a name: choice.py
+
 # The others suit both texts and pairs, or texts alone.
 FOR_PAIRS = frozenset({"snli", "best-pair"})
 
 
 def preset(name: str) -> Recipe:
-    """A recipe by its name.
+    """A recipe by its name; of "auto", what is known before the data is.
 
     >>> preset("snli").model.rows
     30
     """
+    if name == AUTO:
+        return _SMALL
     if name not in PRESETS:
         near = difflib.get_close_matches(str(name), PRESETS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose from: {', '.join(PRESETS)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from: {AUTO}, {', '.join(PRESETS)}"
         raise LimelightError(f"unknown preset {name!r}; {hint}", code="preset-unknown")
     return PRESETS[name]

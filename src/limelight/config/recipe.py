@@ -236,7 +236,12 @@ class TrainingRecipe:
         choices=("constant", "linear", "cosine"),
     )
     batch_size: int = option(32, "Texts (or pairs) per update.", low=1, basic=True)
-    epochs: int = option(10, "Maximum number of passes over the training data.", low=1, basic=True)
+    epochs: int = option(
+        10,
+        "Maximum number of passes over the training data; 0 leaves a reader as it is and fits a classifier "
+        "to its vectors.",
+        low=0, basic=True,
+    )
     weight_decay: float = option(0.0, "L2 regularisation of the weights (decoupled with adamw).", low=0)
     clip_norm: float = option(0.0, "Clip the gradient to this norm; 0 disables this.", low=0)
     clip_gates: float = option(

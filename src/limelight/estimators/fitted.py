@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
+from ..config.presets import AUTO
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
@@ -44,7 +45,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        preset: str = "small",
+        preset: str = AUTO,
         *,
         holdout: float | None = None,
         device: str = "auto",

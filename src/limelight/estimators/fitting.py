@@ -11,16 +11,18 @@ from sklearn.base import ClassifierMixin
 
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import settle_aspects
+from ..config.choice import given_to_choose
 from ..config.effects import warn_unused
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.start import Start, start_of
+from ..runtime.start import Chooser, Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
 from ..text.coerce import Targets, as_list, check_same_length, class_numbers
 from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
+from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..training import need_torch
 from .fitted import Fitted, TextColumns, sample_weights
@@ -34,7 +36,9 @@ class Estimator(Fitted):
         marks: tuple[Any, Any] = (None, None),
     ) -> Self:  # fmt: skip
         need_torch()
-        recipe, start = start_of(self._recipe(), self._given())
+        recipe, start = self._recipe(), None
+        if (chooser := self._chooser(recipe)) is None:
+            recipe, start = start_of(recipe, self._given())
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class", code="no-rows")
@@ -50,10 +54,21 @@ class Estimator(Fitted):
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=None if self._predicts_numbers else targets.classes.tolist(),
-            start=start, reasons=marks[0], not_reasons=marks[1], all_words=not recipe.model.table_size,
+            start=start, reasons=marks[0], not_reasons=marks[1], choose=chooser,
+            all_words=not recipe.model.table_size,
         )  # fmt: skip
+        if chooser:
+            recipe, start = chooser.settled(dataset.facts)
         warn_unused(recipe, self._given(), has_dev="dev" in dataset.splits, pairs=dataset.pair)
         return self._train(dataset, recipe, start, targets)
+
+    def _chooser(self, recipe: Recipe) -> Chooser | None:
+        """What decides on the recipe once the words are counted, unless the user has."""
+        from ..training.context import choose_device
+
+        given = None if self._modules else given_to_choose(self.preset, self._given())
+        cores = count_cores() if self.progress and choose_device(self.device).type == "cpu" else 0
+        return None if given is None else Chooser(recipe, given, cores)
 
     def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
         """One pass over the rows, from the start of a fit or from the model so far."""
@@ -116,7 +131,7 @@ class Estimator(Fitted):
         used = recipe.override(epochs=1, schedule="constant") if once else recipe
         how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
         fitted = fit(dataset, used, start=start, **self._modules._asdict(), loss=self.loss, **how)
-        if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
+        if fitted.interrupted and not fitted.state.is_model:
             raise KeyboardInterrupt
         fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)
         before = getattr(self, "history_", []) if once else []

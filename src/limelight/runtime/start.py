@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
+from ..config.choice import Size, choose, describe
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
@@ -158,6 +160,32 @@ def load_start(name: str, folder: str | Path = "") -> Start:
             return Start(**vars(open_folder(path)))
     except ValueError as error:  # our own, or about a NUL in the name
         raise LimelightError(f"start: {error}", code=getattr(error, "code", "start")) from error
+
+
+class Chooser:
+    """The recipe of a user who named none, once the table is read, and the reader that it starts from.
+
+    `cores` are those that train, for an estimate of the time; 0 says nothing.
+    """
+
+    def __init__(self, recipe: Recipe, given: Collection[str], cores: int = 0) -> None:
+        self.recipe, self.given, self.cores = recipe, given, cores
+
+    def __call__(self, size: Size) -> tuple[str, Start]:
+        choice = choose(size)
+        self.recipe, start = start_of(choice.apply(self.recipe, self.given), self.given)
+        assert start is not None
+        self.start = start
+        if self.cores:
+            print(describe(self.recipe, choice, size, self.cores), file=sys.stderr)
+        return self.recipe.text.start, start
+
+    def settled(self, facts: Mapping[str, Any]) -> tuple[Recipe, Start]:
+        """The recipe and the reader for a data set with these facts, encoded in this process or another."""
+        if not hasattr(self, "start"):
+            self.cores = 0
+            self(Size(**facts["size"]))
+        return self.recipe, self.start
 
 
 def start_of(

@@ -23,7 +23,7 @@ from ..tables.columns import Columns, choose_columns
 from ..tables.table import open_table
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .dataset import LAYOUT, Dataset, Split, write_description
-from .encode_steps import Encoding, ShareOfRows
+from .encode_steps import Choose, Encoding, ShareOfRows
 from .labels import Label
 from .sources import MemorySource, TableSource, Texts, Watch, table_paths
 from .vectors import PretrainedWords
@@ -53,6 +53,7 @@ def encode_tables(
     progress: bool = True,
     folder: str | Path = "",
     start: PretrainedWords | None = None,
+    choose: Choose | None = None,
     all_words: bool = False,
     watch: Watch | None = None,
 ) -> Dataset:
@@ -63,7 +64,8 @@ def encode_tables(
     share of the training rows is held out: `holdout`, by default a tenth, but none of fewer than 1,000 rows
     when there is a `start`. The words come from the training split alone.
     Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder. With
-    `start`, the words and vectors are those of the weights that training will start from.
+    `start`, the words and vectors are those of the weights that training will start from; `choose` finds
+    these once the rows are read.
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
     `all_words` the words of all splits are known, for an encoder that reads the words themselves.
@@ -93,7 +95,7 @@ def encode_tables(
         for source in sources.values():
             stack.callback(source.close)
         arrays = ArraysOnDisk(new)
-        how = holdout, seed, progress, start, None, folder, all_words
+        how = holdout, seed, progress, start, None, folder, choose, all_words
         encoding = Encoding(sources, arrays, recipe, *how)
         dataset = encoding.run()
         dataset.facts["columns"] = {
@@ -124,6 +126,7 @@ def encode_texts(
     progress: bool = False,
     names: Sequence[Label] | None = None,
     start: PretrainedWords | None = None,
+    choose: Choose | None = None,
     all_words: bool = False,
 ) -> Dataset:
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
@@ -149,4 +152,5 @@ def encode_texts(
             code="split-mismatch",
         )
     arrays = ArraysInMemory()
-    return Encoding(sources, arrays, recipe, holdout, seed, progress, start, names, "", all_words).run()
+    how = holdout, seed, progress, start, names, "", choose, all_words
+    return Encoding(sources, arrays, recipe, *how).run()

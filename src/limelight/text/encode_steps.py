@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from ..config.choice import Size
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
@@ -36,6 +37,8 @@ CHUNK_ROWS = 20_000  # split together, unless a million characters come first
 NAMED_ROWS = 20  # of a class: with more, its name adds nothing
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
 Marked = tuple[int, str, str | None]  # a training row, and a further text or pair to learn its label from
+# The name of what training starts from, and its words, once the size of the training rows is known:
+Choose = Callable[[Size], tuple[str, PretrainedWords]]
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
 # Words, as many as in a short novel. The default network needs some 3 GiB to train on such a text; without
@@ -56,6 +59,7 @@ class Encoding:
     start: PretrainedWords | None
     names: Sequence[Label] | None = None  # of all classes, where the labels are places in this list
     vectors_folder: str | Path = ""
+    choose: Choose | None = None  # in place of `start`
     all_words: bool = False  # those of every row are in the vocabulary, not of the training rows alone
     seen: TextRemarks = field(default_factory=TextRemarks)  # the training rows
     remarks: Sequence[str] = ()  # on them, a line each
@@ -68,7 +72,7 @@ class Encoding:
 
     def _run(self, store: WordStore) -> Dataset:
         recipe, start, train = self.recipe, self.start, self.sources["train"]
-        pretrained, task = self._pretrained(), self._set_label_format()
+        pretrained, task = None if self.choose else self._pretrained(), self._set_label_format()
         known: Sequence[Label] = start.labels if start else ()
         if start:
             start.check_kind(train.pair, recipe.start, task)
@@ -78,6 +82,11 @@ class Encoding:
             columns, known if self.names is None else range(len(self.names))
         )
         check_numbers(classes, recipe.task, train.where)
+        if self.choose:
+            size = Size(len(labels["train"]), store.words("train"), len(classes), train.pair)
+            name, start = self.choose(size)
+            recipe, pretrained = replace(recipe, start=name), start
+            self.recipe, self.start = recipe, start
         counts = count_labels(task, labels["train"], classes) if classes else {}
         warn_about_labels(counts, self.names or classes, known)
         self.remarks = self.seen.lines({name: rows for name, rows in counts.items() if rows > 1})
@@ -89,6 +98,8 @@ class Encoding:
         marked += self._class_names(classes, labels["train"], held)
         splits = self._write_splits(store, labels, held, tokenizer, marked)
         facts = {**self._facts(splits, classes, task), "held_out": note}
+        if self.choose:
+            facts["size"] = size._asdict()
         if marked:
             facts |= {"reasons": len(marked), "rows": {**facts["rows"], "train": int((~held).sum())}}
         if known and not find_task(task).is_number:

@@ -58,6 +58,10 @@ class WordStore:
             ends = np.cumsum([side.sum() for side in each])
             yield list(zip(np.split(numbers, ends[:-1]), each, strict=True))
 
+    def words(self, split: str) -> int:
+        """The number of words of a split, in all."""
+        return sum(piece.words for piece in self._pieces[split])
+
     def count(self, split: str, keep: np.ndarray | None = None) -> dict[str, int]:
         """How often each word occurs in the rows of a split where `keep` (rows,) is true, or in all."""
         counts, done = np.zeros(len(self._numbers), np.int64), 0

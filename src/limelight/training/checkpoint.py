@@ -39,10 +39,16 @@ class State:
     number: int = 0  # steps since the start
     waited: int = 0  # evaluations since the best one
     best_epoch: int = -1
+    first: dict[str, Any] | None = None  # the scores of a classifier fitted before the first step
     best_accuracy: float = -1.0  # or other score of the development rows, weighted where they are
     best_loss: float = float("inf")
     finished: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def is_model(self) -> bool:
+        """Whether anything was learnt so far."""
+        return self.best_epoch >= 0 or self.first is not None
 
 
 class Found(NamedTuple):
@@ -141,7 +147,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, identity: dict[str, Any] | None = None) -> None:
         self.folder, self.identity = folder, identity or {}
-        self.best_epoch = -1  # of the best weights on disk
+        self.best_epoch: int | None = None  # of the best weights on disk; -1 is from before the first epoch
 
     def check_unused(self) -> None:
         """Raise if the folder holds another run: a new one must not mix with it."""
@@ -187,14 +193,14 @@ class Checkpoints:
                 tensors, about = read(path)
                 state = _state(path, about)
                 best_path = run_folder.best_path(self.folder, state.best_epoch)
-                best_weights = read(best_path)[0] if state.best_epoch >= 0 else None
+                best_weights = read(best_path)[0] if state.is_model else None
             except LimelightError as error:
                 problems.append(str(error))
                 continue
             check_identity(path, about.get("identity", {}), self.identity)
             check_tensors(path, tensors, expected or {})
             check_tensors(best_path, best_weights or {}, (best or {}) if best_weights else {})
-            self.best_epoch = state.best_epoch
+            self.best_epoch = state.best_epoch if state.is_model else None
             return Found(state, tensors, best_weights, problems)
         if problems:
             only = f"{problems[0]}; there is no other checkpoint to resume from"
@@ -207,7 +213,9 @@ class Checkpoints:
         The newest best weights stay too: the disk may have been full when their checkpoint was written. If
         there is neither, all best weights stay.
         """
-        kept, bests = 0, {run_folder.best_path(self.folder, self.best_epoch)}
+        kept, bests = 0, set()
+        if self.best_epoch is not None:
+            bests.add(run_folder.best_path(self.folder, self.best_epoch))
         for path in run_folder.checkpoints(self.folder):
             try:
                 best_epoch = _state(path, _read_description(path)).best_epoch
@@ -218,7 +226,7 @@ class Checkpoints:
             else:
                 kept += 1
                 bests.add(run_folder.best_path(self.folder, best_epoch))
-        for path in run_folder.best_weights(self.folder) if kept or self.best_epoch >= 0 else ():
+        for path in run_folder.best_weights(self.folder) if kept or bests else ():
             if path not in bests:
                 path.unlink(missing_ok=True)
 
@@ -261,6 +269,8 @@ def _is_possible(state: State) -> bool:
     if not all(type(n) is int and 0 <= n < 2**53 for n in counts) or type(state.finished) is not bool:
         return False
     if not all(type(x) in (int, float) for x in scores) or not isinstance(state.history, list):
+        return False
+    if state.first is not None and not (isinstance(state.first, dict) and state.first.get("steps") == 0):
         return False
     records = all(isinstance(each, dict) and type(each.get("steps")) is int for each in state.history)
     return records and state.best_epoch < len(state.history)

@@ -105,6 +105,13 @@ def _device(network: nn.Module) -> torch.device:
 # ---------------------------------------------------------------- the best epoch
 
 
+def set_first(state: State, scores: Scores | None, figures: dict[str, float]) -> None:
+    """Note the scores of the classifier that was fitted before the first step: the best so far."""
+    state.first = {"steps": 0, **figures}
+    if scores is not None:
+        state.best_accuracy, state.best_loss = scores.weighted or scores[:2]
+
+
 def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> bool:
     """Whether this epoch is the best so far, by its score and then by loss; noted in `state`.
 
@@ -123,11 +130,11 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
 
 def _best_counts(state: State, scores: Scores, recipe: TrainingRecipe) -> bool:
     """Whether the best epoch's score counts, and was measured in the same way (with row weights or not)."""
-    if state.best_epoch < 0:
+    record = state.history[state.best_epoch] if state.best_epoch >= 0 else state.first
+    if record is None:
         return False
-    record = state.history[state.best_epoch]
     same_measure = scores.weighted is None or "dev_weighted_loss" in record
-    return bool(same_measure and record["steps"] > recipe.min_steps)
+    return bool(same_measure and (record["steps"] > recipe.min_steps or not recipe.min_steps))
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:

@@ -87,15 +87,13 @@ class LabelObjective(Objective):
 
     # ------------------------------------------------------------ the first classifier
 
-    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> str:
+    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> bool:
         """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
 
         An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
-
-        Returns a line about how good that is, if it was measured.
         """
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
-        new, from_vectors, line = self._new_classes(), self._starts_from_vectors(network), ""
+        new, from_vectors = self._new_classes(), self._starts_from_vectors(network)
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
@@ -104,14 +102,14 @@ class LabelObjective(Objective):
             found = fit_first_head(
                 network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
             )
-            if found.score is not None:
+            if found.score is not None and "dev" not in self.dataset.splits:
                 what = "encoder" if self.modules else "reader"
                 how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
-                line = f"{format_measure(self.measure, found.score)}: {how}"
+                note(f"{format_measure(self.measure, found.score)}: {how}")
         if new or from_vectors:
             stepper.processes.broadcast(network.head.parameters())
             stepper.load({name: w.clone() for name, w in network.state_dict().items()})
-        return line
+        return from_vectors
 
     def _starts_from_vectors(self, network: Network) -> bool:
         """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""

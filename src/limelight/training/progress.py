@@ -85,6 +85,12 @@ class Progress:
             speed, left = f"{self._speed():,.0f} rows/s", f"{self._time_left()} left"
             self.note(f"  {self.done:,}/{self.rows:,} rows, {_format_figures(found)}, {speed}, {left}")
 
+    def first(self, figures: dict[str, float]) -> None:
+        """The classifier that was fitted before the first epoch was evaluated, if there are dev rows."""
+        for measure, form in MEASURES.items():
+            if f"dev_{measure}" in figures:
+                self.note(f"the first classifier, before any epoch: dev {figures[f'dev_{measure}']:{form}} *")
+
     def end_epoch(self, record: dict[str, Any], better: bool) -> None:
         """An epoch was evaluated."""
         self.close()

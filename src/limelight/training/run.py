@@ -22,7 +22,7 @@ from . import run_folder
 from .callbacks import Callback
 from .checkpoint import Checkpoints, State, select_prefix
 from .context import RunContext
-from .evaluate import is_finished, logits, update_best
+from .evaluate import is_finished, logits, set_first, update_best
 from .progress import memory_line
 from .step import Objective, Stepper
 
@@ -70,8 +70,8 @@ class TrainingRun:
     def fit(self, resume: bool) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume)
-        if self.state.number == 0 and (line := self.objective.fit_start(self.stepper, self.progress.note)):
-            self.progress.note(line)
+        if self.state.number == 0:
+            self._fit_start()
         interrupted, parameters = False, dict(self.network.named_parameters())
         self.next_checkpoint = time.monotonic() + self.context.checkpoint_every
         try:
@@ -90,6 +90,18 @@ class TrainingRun:
             for each in self.callbacks:
                 each.on_train_end(self)
         return Fitted(self._best_network(), self.recipe, self.state, interrupted)
+
+    def _fit_start(self) -> None:
+        """What is fitted before the first step is the best so far, until an epoch is better."""
+        if self.objective.fit_start(self.stepper, self.progress.note):
+            scores, figures = self.objective.evaluate(self.network, self.processes)
+            set_first(self.state, scores, figures)
+            self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
+            self.progress.first(figures)
+        elif not self.recipe.training.epochs:
+            wrong = "epochs is 0, which is for a classifier on a reader's vectors; give start, or more epochs"
+            raise LimelightError(wrong, code="option-value")
+        self.state.finished = not self.recipe.training.epochs
 
     def _open_folder(self, resume: bool) -> None:
         """A folder that cannot be used is an error now, not after the first epoch."""

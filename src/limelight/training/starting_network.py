@@ -42,7 +42,7 @@ STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, 
 DEFAULT_STRENGTH = 10.0  # where there are too few rows to choose
 PAIR_STRENGTH = 0.1  # of what is added to the cosine: as good with 20 pairs as with thousands
 FOLDS = 5
-MAX_CROSS_VALIDATED = 1000  # rows; with more, training decides
+MAX_CROSS_VALIDATED = 1000  # rows; with more, a single fold is left out
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
@@ -167,10 +167,11 @@ def fit_first_head(
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:
         is_real = rows < (len(split) if real is None else real)
-        if 2 * len(bias) <= is_real.sum() <= MAX_CROSS_VALIDATED:
+        if 2 * len(bias) <= is_real.sum():
             strata = find_task(task).column.strata(labels[is_real])
             fold = torch.from_numpy(_folds(strata, seed)).to(last.device)
-            found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
+            folds = FOLDS if is_real.sum() <= MAX_CROSS_VALIDATED else 1
+            found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own, folds)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
     if v is not features:
         W = _from_coordinates(W, v, features)
@@ -208,10 +209,12 @@ def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) ->
     return W[None], (middle - mean @ W)[None]
 
 
-def _cross_validate(v: Tensor, y: Tensor, w: Tensor, classes: int, fold: Tensor, task: TaskLoss) -> FirstHead:
-    """The strength with the least loss on rows left out."""
+def _cross_validate(
+    v: Tensor, y: Tensor, w: Tensor, classes: int, fold: Tensor, task: TaskLoss, folds: int
+) -> FirstHead:
+    """The strength with the least loss on rows left out, in the first `folds` folds."""
     losses, scores = [0.0] * len(STRENGTHS), [0.0] * len(STRENGTHS)
-    for k in range(FOLDS):
+    for k in range(folds):
         rest, out = fold != k, fold == k
         start = None
         for i, strength in enumerate(STRENGTHS):
@@ -220,7 +223,7 @@ def _cross_validate(v: Tensor, y: Tensor, w: Tensor, classes: int, fold: Tensor,
             losses[i] += float((task.losses(logits, y[out]) * w[out]).sum())
             scores[i] += float(task.scores(logits, y[out]).sum())
     best = int(np.argmin(losses))
-    return FirstHead(STRENGTHS[best], scores[best] / len(y))
+    return FirstHead(STRENGTHS[best], scores[best] / int((fold < folds).sum()))
 
 
 def _folds(labels: np.ndarray, seed: int) -> np.ndarray:

@@ -54,12 +54,12 @@ class Objective(ABC):
         """Of all steps, the first ones in which the learning rate rises."""
         return 0
 
-    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> str:
-        """Prepare the network for its first step; a line about that, if there is something to say.
+    def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> bool:
+        """Prepare the network for its first step, and say whether it is a model of its own already.
 
-        `note` shows a line before work that takes long.
+        `note` shows a line.
         """
-        return ""
+        return False
 
     @abstractmethod
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:

@@ -15,20 +15,24 @@ import numpy as np
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import aspects_given, settle_aspects
 from ..aspects.seeds import Aspects
+from ..config.choice import given_to_choose
 from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
+from ..config.presets import AUTO
 from ..config.presets import preset as preset_of
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, check_at_least, warn
 from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
-from ..runtime.start import Start, start_of
+from ..runtime.start import Chooser, Start, start_of
 from ..storage.files import check_output_file
 from ..tables.columns import Columns, choose_columns
 from ..tables.formats import shorten
 from ..tables.rows import Row
 from ..tables.table import open_table
 from ..text.dataset import Dataset
+from ..text.encode_steps import Choose
 from ..text.metrics import AnyMetrics
+from ..text.parallel import count_cores
 from ..text.sources import TableSource, table_paths
 from ..text.tasks import find_task
 from . import need_torch
@@ -61,7 +65,7 @@ def fit(
     dev: Paths | None = None,
     test: Paths | None = None,
     old_dev: Paths | None = None,
-    preset: str = "small",
+    preset: str = AUTO,
     holdout: float | None = None,
     aspects: Any = None,
     rehearse: int = 0,
@@ -75,7 +79,8 @@ def fit(
 ) -> Model:
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and return it.
 
-    The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
+    The columns are guessed where their names leave no doubt. Without `preset`, the rows and their words
+    decide (docs/train.md). Without `dev`, a stratified share of the rows
     (`holdout`, by default 0.1; when training starts from pretrained weights and there are fewer than 1,000
     rows, none) is held out to choose the best epoch. A row without text or label is an error, unless
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
@@ -104,6 +109,7 @@ def fit(
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
         out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
+        given=given_to_choose(preset, options) if not modules else None,
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -155,6 +161,7 @@ class TrainJob(Job):
         default_factory=dict
     )  # as Aspects.to_dict has them; or how many to find
     rehearse: int = 0  # texts of each class to keep beside the model
+    given: list[str] | None = None  # options that stay while the table decides on the others; None: all do
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -207,7 +214,7 @@ class TrainJob(Job):
         from .starting_network import check_fits
         from .train import fit as train
 
-        choose_device(device)  # before the long work, not after it
+        where = choose_device(device)  # before the long work, not after it
         check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
@@ -218,20 +225,23 @@ class TrainJob(Job):
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
         asked = recipe_for(self.recipe, opened) if opened else self.recipe
-        recipe, start = start_of(asked, given, self.started_in)
+        cores = count_cores() if show and where.type == "cpu" else 0
+        recipe, start, chooser = self._start_of(asked, given, cores)
         self._check_old_dev(start)
 
         def prepare() -> None:
             if resume:
                 self.load(self.out)  # another process may have finished it meanwhile
             if not self.encoded and not (self.folder / "data" / "dataset.json").is_file():
-                self.encode(recipe, start, show)
+                self.encode(recipe, start, show, chooser)
 
         with self.prepared(resume, prepare) as first:
             dataset = opened or self._open_data()
+            if chooser:
+                recipe, start = chooser.settled(dataset.facts)
             aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
             if first:
-                self._warn(dataset, given, preset_given)
+                self._warn(recipe_for(recipe, dataset), dataset, given, preset_given)
                 self._warn_of_forgetting(start, dataset)
             old = self._read_old(start, dataset) if first else None
             before = None if start is None or old is None else self._old_accuracy(Model(start), old)
@@ -240,12 +250,19 @@ class TrainJob(Job):
                 checkpoint_every=checkpoint_every, start=start, **modules._asdict(), loss=loss,
                 callbacks=[*hooks, *([TensorBoard()] if tensorboard and first else [])],
             )  # fmt: skip
-            if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
+            if not first or (fitted.interrupted and not fitted.state.is_model):
                 return Outcome(self.out, dataset, fitted)
             return self._finish(dataset, fitted, resume, before, old, start, aspects)
 
-    def _warn(self, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
-        used = recipe_for(self.recipe, dataset)
+    def _start_of(
+        self, asked: Recipe, given: Iterable[str], cores: int
+    ) -> tuple[Recipe, Start | None, Chooser | None]:
+        """The recipe and what it starts from, or what decides on these when the table is read."""
+        if self.given is None or self.encoded:
+            return *start_of(asked, given, self.started_in), None
+        return asked, None, Chooser(asked, self.given, cores)
+
+    def _warn(self, used: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
         warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
         if preset_given:
             warn_ignored(self.recipe, used)
@@ -262,7 +279,7 @@ class TrainJob(Job):
             raise LimelightError(wrong, code="no-labels")
         return dataset
 
-    def encode(self, recipe: Recipe, start: Start | None, show: bool) -> None:
+    def encode(self, recipe: Recipe, start: Start | None, show: bool, choose: Choose | None = None) -> None:
         """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
@@ -272,7 +289,7 @@ class TrainJob(Job):
             self.folder / "data", train, self.tables.get("dev"), self.tables.get("test"),
             **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
             on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
-            all_words=not recipe.model.table_size, watch=watch,
+            choose=choose, all_words=not recipe.model.table_size, watch=watch,
         )  # fmt: skip
 
     def _put_aside(self, seed: int, rows: Iterator[Row]) -> Iterator[Row]:
@@ -444,6 +461,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     ),
     "holdout": lambda x: x is None or (type(x) in (int, float) and 0 <= x < 1),
     "rehearse": lambda x: type(x) is int and x >= 0,
+    "given": lambda x: x is None or (isinstance(x, list) and all(isinstance(each, str) for each in x)),
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),

@@ -1,0 +1,102 @@
+"""Which preset, and how many epochs, where the user names none: as much as a table of that size is worth.
+
+The choice depends on the data alone, so that it is the same on every machine; docs/train.md says what was
+measured.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from .presets import AUTO, preset
+from .recipe import ModelRecipe, Recipe
+
+BASE = "small"  # what the user's options are given for
+# Who gives one of these has chosen:
+SETTLED = {"start", "vectors", *(field.name for field in dataclasses.fields(ModelRecipe))}
+MIN_CLASS_ROWS = 20  # rows per class; with fewer, fine-tuning takes time and gains nothing
+FOUR_EPOCHS, TWO_EPOCHS, ONE_EPOCH = 60_000, 150_000, 600_000  # words, up to which `small` takes that many
+FAST_TWO_EPOCHS = 25_000_000  # and `fast`, which takes all that is more
+SHORTER = {"learning_rate": 1e-3}  # fewer epochs at twice the rate are as accurate
+# Seconds of one core: for all that is not training, and for a million words there and back (Sapphire Rapids).
+FIXED, PER_MILLION = 8.0, {"bilstm": 360.0, "words": 16.0}
+MAX_CORES = 2  # more of them help little
+
+
+class Size(NamedTuple):
+    """What is known of the training rows once they are read."""
+
+    rows: int
+    words: int
+    classes: int  # 0: numbers
+    pair: bool = False
+
+
+class Choice(NamedTuple):
+    """A preset, and the options that differ from it."""
+
+    preset: str
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+    def apply(self, recipe: Recipe, given: Collection[str] = ()) -> Recipe:
+        """The recipe `small`, some of whose options the user has `given`, as it was chosen."""
+        before, own = preset(BASE).values(), preset(self.preset).values()
+        changed = {name: value for name, value in own.items() if value != before[name]} | self.options
+        return recipe.override(**{name: value for name, value in changed.items() if name not in given})
+
+
+def given_to_choose(preset: str, given: Collection[str]) -> list[str] | None:
+    """The options that the user has given, if these leave the choice open.
+
+    >>> given_to_choose("auto", ["seed"]), given_to_choose("small", []), given_to_choose("auto", ["rows"])
+    (['seed'], None, None)
+    """
+    return sorted(given) if preset == AUTO and not SETTLED & set(given) else None
+
+
+def choose(size: Size) -> Choice:
+    """The choice for a table of this size.
+
+    >>> choose(Size(rows=100, words=1_200, classes=10))
+    Choice(preset='small', options={'epochs': 0})
+    >>> choose(Size(rows=3_000, words=540_000, classes=5))
+    Choice(preset='small', options={'learning_rate': 0.001, 'epochs': 1})
+    >>> choose(Size(rows=100_000, words=18_000_000, classes=5))
+    Choice(preset='fast', options={'learning_rate': 0.001, 'epochs': 2})
+    """
+    if size.rows < MIN_CLASS_ROWS * size.classes and not size.pair:
+        return Choice(BASE, {"epochs": 0})
+    if size.words <= FOUR_EPOCHS:
+        return Choice(BASE)
+    if size.words <= ONE_EPOCH or size.pair:  # how two texts relate, words alone do not tell
+        return Choice(BASE, {**SHORTER, "epochs": 2 if size.words <= TWO_EPOCHS else 1})
+    return Choice("fast", {**SHORTER, "epochs": 2 if size.words <= FAST_TWO_EPOCHS else 1})
+
+
+def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
+    """What was chosen, how long that takes on so many idle cores, and what else takes another time.
+
+    >>> size = Size(rows=3_000, words=540_000, classes=5)
+    >>> print(describe(choose(size).apply(preset("small")), choose(size), size, cores=2))
+    3,000 rows of 180 words: chose preset small, epochs 1, about 2 min; small as it comes 7 min, fast 25 s
+    """
+    rows = f"{size.rows:,} rows of {size.words / max(size.rows, 1):,.0f} words"
+    own = _time(recipe, size, cores)
+    named = {"small as it comes": BASE, "fast": "fast"}
+    times = {what: _time(preset(name), size, cores) for what, name in named.items()}
+    others = ", ".join(f"{what} {time}" for what, time in times.items() if time != own)
+    chosen = f"chose preset {choice.preset}, epochs {recipe.training.epochs}, about {own}"
+    return f"{rows}: {chosen}; {others}" if others else f"{rows}: {chosen}"
+
+
+def _time(recipe: Recipe, size: Size, cores: int) -> str:
+    """The first classifier needs no way back: a third of an epoch."""
+    passes = recipe.training.epochs + 1 / 3
+    work = passes * size.words / 1e6 * PER_MILLION[recipe.model.encoder]
+    seconds = FIXED + work / min(cores, MAX_CORES)
+    if seconds < 90:
+        return f"{5 * max(round(seconds / 5), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
