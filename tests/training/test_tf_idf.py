@@ -39,7 +39,7 @@ def terms(split: Split) -> list[list[tuple]]:
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("balanced", [False, True])
 def test_it_is_that_of_scikit_learn(pair: bool, balanced: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tf_idf, "_FLAT", 1e-6)
+    monkeypatch.setattr(tf_idf, "FLAT", 1e-6)
     train, test = some_rows(80, 0, pair), some_rows(60, 1, pair)
     words = TfidfVectorizer(analyzer=lambda row: row, sublinear_tf=True)
     X, y = words.fit_transform(terms(train)), np.asarray(train.labels)

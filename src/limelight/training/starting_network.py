@@ -35,6 +35,7 @@ from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
 from .evaluate import read_batches
 from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
+from .minimise import minimise
 from .optimiser import STATES
 
 MIN_CLASS_ROWS = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
@@ -47,7 +48,7 @@ MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new clas
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
-ITERATIONS = 100
+FLAT = 1e-7  # slope of a row's mean loss at which fitting ends
 
 
 def build_network(
@@ -252,22 +253,20 @@ def fit_linear(
     >>> W.shape, bool(W[0] > W[1])
     (torch.Size([2, 1]), True)
     """
-    W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
-    b = v.new_zeros(classes) if start is None else start[1].clone()
-    optimiser = torch.optim.LBFGS(
-        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
-        tolerance_change=1e-7, line_search_fn="strong_wolfe",
-    )  # fmt: skip
+    many = strength * float(w.sum())
+    size = classes * v.shape[1]
 
     @torch.enable_grad()
-    def step() -> Tensor:
-        optimiser.zero_grad()
-        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
-        total.backward()
-        return total
+    def loss(x: Tensor) -> tuple[float, Tensor]:
+        x = x.detach().requires_grad_()
+        W, b = x[:size].view(classes, -1), x[size:]
+        mean = (strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2) / many
+        (slope,) = torch.autograd.grad(mean, x)
+        return float(mean.detach()), slope
 
-    optimiser.step(step)
-    return W.detach(), b.detach()
+    x = v.new_zeros(size + classes) if start is None else torch.cat([start[0].flatten(), start[1]])
+    found = minimise(loss, x, flat=FLAT)
+    return found[:size].view(classes, -1), found[size:]
 
 
 # ---------------------------------------------------------------- new classes of a trained model

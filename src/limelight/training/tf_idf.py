@@ -6,7 +6,7 @@ needs only PyTorch, which every machine that trains has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,13 +17,13 @@ from torch.nn.functional import embedding_bag, log_softmax
 
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
+from .minimise import minimise
 
 STRENGTH = 10.0  # scikit-learn's C
+FLAT = 1e-4  # slope at which fitting ends
 BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
 BASELINE_WORK = 20_000_000  # and words times classes
 _WORDS_AT_ONCE = 2**20
-_STEPS, _HISTORY = 100, 5  # of L-BFGS; a longer history takes more time than it saves
-_FLAT, _SHORTEST = 1e-4, 1e-6  # the slope and the step at which it ends
 
 
 class Terms(NamedTuple):
@@ -110,44 +110,8 @@ def _regress(
         value = -(log_p[torch.arange(len(y)), y] * weights).sum() + shrink / 2 * W.square().sum()
         return float(value), torch.cat([(_multiply(turned, slope) + shrink * W).flatten(), slope.sum(dim=0)])
 
-    found = _minimise(loss, torch.zeros(size + classes))
+    found = minimise(loss, torch.zeros(size + classes), flat=FLAT)
     return found[:size].view(terms, classes), found[size:]
-
-
-def _minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor) -> Tensor:
-    """Where a convex loss is lowest, by L-BFGS. That of PyTorch takes seconds to import."""
-    steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
-    value, slope = loss(x)
-    for _ in range(_STEPS):
-        if float(slope.abs().max()) < _FLAT:
-            break
-        direction = _direction(slope, steps)
-        down, length = float(direction @ slope), 1.0
-        while length > _SHORTEST:
-            lower, turned = loss(x + length * direction)
-            if lower <= value + 1e-4 * length * down:
-                break
-            length /= 2
-        else:
-            break
-        step, change = length * direction, turned - slope
-        steps = [*steps, (step, change)][-_HISTORY:] if float(step @ change) > 0 else steps
-        x, value, slope = x + step, lower, turned
-    return x
-
-
-def _direction(slope: Tensor, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """Downhill, as curved as the last steps have shown."""
-    found, shares = -slope, []
-    for step, change in reversed(steps):
-        shares.append(float(step @ found) / float(step @ change))
-        found = found - shares[-1] * change
-    if steps:
-        step, change = steps[-1]
-        found = found * (float(step @ change) / float(change @ change))
-    for (step, change), share in zip(steps, reversed(shares), strict=True):
-        found = found + (share - float(change @ found) / float(step @ change)) * step
-    return found
 
 
 def _multiply(rows: Terms, W: Tensor) -> Tensor:
