@@ -98,20 +98,17 @@ def _test_files() -> dict[str, list[str]]:
 
 
 def tests_of(mutant: Mutant, recorded: Recorded) -> dict[str, float]:
-    """The tests to run, with their seconds: those that execute the line, then the others of their files.
+    """The tests to run, with their seconds: those that execute the line.
 
     Files of tests one after another, since many have a fixture; first those that take the least time.
     """
-    first, then = [], []
+    found = []
     for at in recorded.values():
         quick = sorted((took, name) for name, took in at["seconds"].items() if took < MAX_TEST_SECONDS)
         by_all = _executes(at["lines"].get("", {}), mutant)
-        hits = [each for each in quick if by_all or _executes(at["lines"].get(each[1], {}), mutant)]
-        if hits:
-            first.append(hits)
-            then.append([each for each in quick if each not in hits])
+        found.append([each for each in quick if by_all or _executes(at["lines"].get(each[1], {}), mutant)])
     chosen: dict[str, float] = {}
-    for tests in sorted(first, key=_seconds) + sorted(then, key=_seconds):
+    for tests in sorted(found, key=_seconds):
         for took, name in tests:
             if sum(chosen.values()) + took < MAX_SECONDS:
                 chosen[name] = took
@@ -154,7 +151,7 @@ def judge(copy: Copy, mutant: Mutant, tests: dict[str, float]) -> dict[str, Any]
     """Whether a test notices a mutant, and which."""
     begin = time.monotonic()
     copy.put(mutant.file, mutant.source())
-    killed, by = copy.run(tests) if tests else (False, "")
+    killed, by = copy.run(tests, mutant) if tests else (False, "")
     copy.put(mutant.file, _text(mutant.file))
     seconds = round(time.monotonic() - begin, 1)
     return {"killed": killed, "by": by, "tests": len(tests), "seconds": seconds}
@@ -244,7 +241,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and end the tests that run
     chosen = sample(args.room or list(ROOMS), args.count, args.seed)
     with tempfile.TemporaryDirectory() as folder:
-        results = run(Copy(Path(folder)), chosen)
+        files = [file for some in _test_files().values() for file in some]
+        results = run(Copy(Path(folder), files), chosen)
     return report(chosen, results, args.seed)
 
 

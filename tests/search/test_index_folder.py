@@ -232,6 +232,10 @@ def test_a_shard_of_another_size_is_refused(folder):
 
 def test_shards_are_cut_by_texts_and_by_characters(monkeypatch):
     monkeypatch.setattr(shards, "SHARD_CHARACTERS", 8)
+    assert len(list(cut_shards((entry(text, 0) for text in ("aaa", "bbbb")), 3))) == 1
+    assert [len(some) for some in cut_shards((entry("a" * 7, 0) for _ in "abcd"), 3)] == [2, 2]
+    texts = ["a" * 7, "b", "c" * 7, "d"]
+    assert [len(some) for some in cut_shards((entry(text, 0) for text in texts), 3)] == [2, 2]
     texts = ["aaa", "bbb", "cc", "dddddddd", "e", "f", "g"]
     found = cut_shards((entry(text, 0) for text in texts), 2)
     assert [[each["text"] for each in some] for some in found] == [
