@@ -49,7 +49,7 @@ TESTS = [
     "serve/test_labeller.py", "serve/test_searching.py", "serve/test_aspects.py", "cli/test_search.py",
 ]  # fmt: skip
 MAX_TEST_SECONDS = 10.0  # no test that takes longer is run
-MAX_SECONDS = 240.0  # of tests for one mutant, as recorded: a survivor takes a fourth of that
+MAX_SECONDS = 120.0  # of tests for one mutant, as recorded: a survivor takes a fourth of that
 MAX_SURVIVORS = 0.05
 Recorded = dict[str, dict[str, Any]]  # by file of tests: the tests, their seconds and their lines
 
