@@ -172,7 +172,7 @@ def test_the_threshold_answers_as_much_as_it_can():
 
 
 def reference_smoothed(thresholds, answers, wrong):
-    """By the likelihood of a logistic function of the logit; half a right and half a wrong answer are added."""
+    """By the likelihood of a logistic function of the logit, half a right and half a wrong answer added."""
     texts, errors = (each - np.append(each[1:], 0) for each in (answers, wrong))
     half = 0.5 * texts / max(texts.sum(), 1)
     yes, no = texts - errors + half, errors + half

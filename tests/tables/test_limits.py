@@ -1,0 +1,72 @@
+"""The limits of tables: what holds on either side of each."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from limelight.tables import arrow_columns, excel, table
+from limelight.tables.cells import ArrowBlock, ArrowRow, is_formula
+from limelight.tables.rows import show_reading
+from refusing import refuses
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+def written(*cells: Any) -> list[Any]:
+    """The cells of a row as a book has them."""
+    file = io.BytesIO()
+    sheet = excel.SheetWriter(file, [f"c{k}" for k in range(len(cells))])
+    sheet.append(cells)
+    sheet.finish()
+    return list(next(openpyxl.load_workbook(file).active.iter_rows(min_row=2)))
+
+
+def test_whole_numbers_of_fifteen_digits_are_numbers_and_longer_ones_text():
+    most = 10**15 - 1
+    found = written(most, -most, 10**15, -(10**15), 0)
+    assert [cell.value for cell in found] == [most, -most, "1000000000000000", "-1000000000000000", 0]
+    assert [cell.data_type for cell in found] == ["n", "n", "s", "s", "n"]
+
+
+def test_fractions_are_numbers_and_what_is_not_finite_is_text_or_empty():
+    found = written(1.5, float("inf"), float("nan"), None, True)
+    assert [cell.value for cell in found] == [1.5, "inf", None, None, True]
+    assert not any(cell.quotePrefix for cell in found)
+
+
+def test_a_sheet_has_the_size_that_excel_states():
+    """Microsoft: "Excel specifications and limits"."""
+    assert (excel.MAX_ROWS, excel.MAX_COLUMNS, excel.MAX_CELL) == (1_048_576, 16_384, 32_767)
+    excel.SheetWriter(io.BytesIO(), [f"c{k}" for k in range(16_384)]).close()
+    with refuses("sheet-full"):
+        excel.SheetWriter(io.BytesIO(), [f"c{k}" for k in range(16_385)])
+
+
+def test_what_is_held_in_memory_has_a_limit():
+    assert (excel.MAX_BYTES, table.MAX_ARRAY) == (1_073_741_824, 268_435_456)
+
+
+def test_only_digits_that_a_spreadsheet_reads_make_a_number():
+    assert is_formula("-٣")
+    assert not is_formula("-3")
+
+
+def test_rows_that_follow_each_other_are_one_slice():
+    blocks = [ArrowBlock(pa.record_batch({"a": list(range(5))})) for _ in "ab"]
+    rows = [ArrowRow(blocks[k], place) for k, place in ((0, 1), (0, 2), (0, 4), (1, 0), (1, 1), (0, 2))]
+    found = arrow_columns._slices(rows)
+    assert [each.column(0).to_pylist() for each in found] == [[1, 2], [4], [0, 1], [2]]
+
+
+@pytest.mark.parametrize(("progress", "disable"), [(True, None), (False, True)])
+def test_reading_is_shown_on_a_terminal_if_asked(monkeypatch, progress, disable):
+    shown: list[Any] = []
+    monkeypatch.setattr("tqdm.tqdm", lambda *given, **how: shown.append((given, how)))
+    show_reading([], Path("folder/a.csv"), progress)
+    how = {"unit": " rows", "leave": False, "disable": disable}
+    assert shown == [(([], "reading a.csv"), how)]
