@@ -172,7 +172,7 @@ def test_two_people_on_one_file(tmp_path):
     for row in range(10):
         ann.label(row, labels[row])
         ben.label(row, labels[row] if row else "food" if labels[0] != "food" else "staff")
-    ann.refresh()
+    assert (ann.refresh(), ann.refresh()) == (1, 0)  # she read the others before she wrote
     assert ann.said(3).by == "ben"
     assert ann.agreement().people == ("ann", "ben")
     assert ann.agreement().texts == 10
@@ -437,6 +437,18 @@ def test_an_answer_has_the_words_that_decided_and_they_add_up():
     direction = (fitted.W[0] - fitted.W[1]) / fitted.temperature
     expected = session.vectors.matrix[8] @ direction
     assert sum(word.weight for word in answer.words) == pytest.approx(expected, abs=1e-3)
+
+
+def test_descriptions_of_the_classes_give_the_first_guess():
+    texts, labels = make_texts(40)
+    told = {name: " ".join(words) for name, words in WORDS.items()}
+    session = start(texts, descriptions=told)
+    assert [session.classes[k] for k in session.probabilities(range(40)).argmax(axis=1)] == labels
+    plain = start(texts, classes=["1", "2"])  # their names say nothing, and nothing is known
+    assert np.isnan(plain.probabilities(range(40))).all()
+    plain.add_class("1", told["food"])
+    plain.add_class("2", told["staff"])
+    assert [plain.probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [0, 1]
 
 
 def test_a_model_to_start_from_gives_the_first_guess():
