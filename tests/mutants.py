@@ -98,30 +98,29 @@ def _test_files() -> dict[str, list[str]]:
 
 
 def tests_of(mutant: Mutant, recorded: Recorded) -> dict[str, float]:
-    """The tests to run, with their seconds: those that execute the line.
+    """The tests to run, with their seconds: those that execute the line, and of too many the quickest.
 
     Files of tests one after another, since many have a fixture; first those that take the least time.
     """
-    found = []
+    hits = []
     for at in recorded.values():
-        quick = sorted((took, name) for name, took in at["seconds"].items() if took < MAX_TEST_SECONDS)
         by_all = _executes(at["lines"].get("", {}), mutant)
-        found.append([each for each in quick if by_all or _executes(at["lines"].get(each[1], {}), mutant)])
-    chosen: dict[str, float] = {}
-    for tests in sorted(found, key=_seconds):
-        for took, name in tests:
-            if sum(chosen.values()) + took < MAX_SECONDS:
-                chosen[name] = took
-    return chosen
+        for name, took in at["seconds"].items():
+            if took < MAX_TEST_SECONDS and (by_all or _executes(at["lines"].get(name, {}), mutant)):
+                hits.append((took, name))
+    files: dict[str, dict[str, float]] = {}
+    left = MAX_SECONDS
+    for took, name in sorted(hits):
+        left -= took
+        if left > 0:
+            files.setdefault(name.split("::")[0], {})[name] = took
+    by_time = sorted(files.values(), key=lambda tests: sum(tests.values()))
+    return {name: took for tests in by_time for name, took in tests.items()}
 
 
 def _executes(lines: dict[str, list[int]], mutant: Mutant) -> bool:
     begin, end = mutant.lines
     return any(begin <= line <= end for line in lines.get(mutant.file, []))
-
-
-def _seconds(tests: list[tuple[float, str]]) -> float:
-    return sum(took for took, _ in tests)
 
 
 # ---------------------------------------------------------------- which mutants survive

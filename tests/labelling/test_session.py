@@ -324,6 +324,28 @@ def test_marks_of_an_old_journal_that_are_not_in_the_text_are_no_marks(tmp_path)
         assert session.progress().labelled == 6
 
 
+ASKED = [
+    (lambda session: session.by_class, lambda said, left: {"rooms": 0, "food": 2, "staff": 0}),
+    (lambda session: session.drawn_at_random, lambda said, left: {said[0]}),
+    (lambda session: session.progress().labelled, lambda said, left: 2),
+    (lambda session: session.answers().probabilities([0]).argmax(), lambda said, left: 1),
+    (lambda session: [shown.row for shown in session.next(count=9)], lambda said, left: left),
+    (lambda session: session.find().rows, lambda said, left: left),
+    (lambda session: session.groups(1)[0].rows, lambda said, left: left),
+    (lambda session: session.groups(1)[0].labelled, lambda said, left: {"food": 2}),
+]
+
+
+@pytest.mark.parametrize(("ask", "expected"), ASKED)
+def test_who_asks_right_after_a_label_is_told_of_it(ask, expected):
+    session = start(["the bed", "the bath", "a pillow", "some soup", "a cook"])
+    said, left = session._order[[0, 3]].tolist(), sorted(session._order[[1, 2, 4]].tolist())
+    for row in said:
+        session.label(row, "food")
+    found = ask(session)
+    assert (sorted(found) if isinstance(found, list) else found) == expected(said, left)
+
+
 def test_what_counts_is_counted_before_the_texts_are_read():
     """After a restart the labels are there at once, and the vectors come little by little."""
     session = start(make_texts(12)[0], several=True)
