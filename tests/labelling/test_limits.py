@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -16,12 +19,14 @@ from limelight.labelling.assigned import Assigned, Tab
 from limelight.labelling.choose import Surroundings, uncertain
 from limelight.labelling.estimate import Estimate, advise
 from limelight.labelling.groups import Grouping, find_centres
-from limelight.labelling.health import Health, TextIssue, _Found
-from limelight.labelling.health_files import health_page
+from limelight.labelling.health import Duplicate, Health, Suspect, TextIssue, _Found
+from limelight.labelling.health_files import health_page, save_health
 from limelight.labelling.languages import other_languages
 from limelight.labelling.learner import Learner
 from limelight.labelling.left_out import Judged, find_neighbours
 from limelight.labelling.refit import Fitted
+from limelight.labelling.vectors import HEADER, VectorCache
+from refusing import refuses
 
 # ---------------------------------------------------------------- what is before whom
 
@@ -196,6 +201,43 @@ def test_a_page_shows_a_hundred_findings_of_each_kind():
     assert "about 100." not in page
 
 
+FOUND = Health(
+    ["cold soup", "", "late train", "warm beer"], ["a", "b", "", "b"], {"a": 1, "b": 2},
+    [Suspect(0, "a", "b", 0.0123, "b", 0.9, (("cold", 0.5), ("soup", 0.25))),
+     Suspect(3, "b", "a", 0.5, "b", 0.25)],
+    [Duplicate(0, 3, "a", "b", 0.97)], [], [TextIssue(1, "empty", "there is no text")], {}, (), (2, 3, 7, 9),
+)  # fmt: skip
+
+
+def test_a_table_of_findings_says_what_is_known_of_each(tmp_path: Path):
+    save_health(FOUND, tmp_path / "found.csv")
+    assert (tmp_path / "found.csv").read_text().splitlines() == [
+        "row,issue,label,suggested,about,text",
+        '2,label,a,b,"chance 1.2% by the other texts; 90% of the texts around it are b; words: cold, soup",'
+        "cold soup",
+        "9,label,b,a,chance 50.0% by the other texts; 25% of the texts around it are b,warm beer",
+        '2,duplicate,a,,"nearly the same as row 9, which is b",cold soup',
+        "3,empty,b,,there is no text,",
+    ]
+    with refuses("exists"):
+        save_health(FOUND, tmp_path / "found.csv")
+    save_health(FOUND._replace(numbers=()), tmp_path / "found.csv", overwrite=True)
+    rows = (tmp_path / "found.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["row", "1", "4", "1", "2"]
+
+
+def test_a_page_of_findings_has_only_the_kinds_that_were_found(tmp_path: Path):
+    save_health(FOUND, tmp_path / "found.HTM", data="x.csv")
+    page = (tmp_path / "found.HTM").read_text()
+    assert "The labels of x.csv" in page
+    assert "Empty" in page
+    assert not any(f"{title}</h" in page for title in ("Without a label", "In another language", "Cut"))
+    with refuses("exists"):
+        save_health(FOUND, tmp_path / "found.HTM")
+    save_health(FOUND, tmp_path / "found.HTM", overwrite=True)
+    assert "The labels of the table" in (tmp_path / "found.HTM").read_text()
+
+
 # ---------------------------------------------------------------- languages
 
 
@@ -209,3 +251,21 @@ GERMAN = "Der Zug ist nicht da und das Essen auch nicht"
 ])  # fmt: skip
 def test_two_small_words_more_are_another_language_and_most_of_400_letters_another_script(text, found):
     assert other_languages([*["The soup was cold and the waiter was rude"] * 3, text]) == found
+
+
+# ---------------------------------------------------------------- vectors on the disk
+
+
+def test_a_vector_on_the_disk_is_a_key_of_16_bytes_halves_and_a_checksum(tmp_path: Path):
+    path, texts = tmp_path / "vectors", ["some soup", "a bed", "some soup"]
+    found = VectorCache(path, ToyReader()).encode(texts)
+    assert (found.dtype, found.shape) == (np.float32, (3, 10))
+    np.testing.assert_array_equal(found, ToyReader().encode(texts).astype(np.float16))
+    content = path.read_bytes()
+    assert content.startswith(b"Limelight: vectors of texts, 2.\n")
+    assert len(content) == len(HEADER) + 2 * (16 + 2 * 10 + 4)
+    key = hashlib.sha256(b"toy\0some soup").digest()[:16]
+    record = content[len(HEADER) :][:40]
+    assert record[:16] == key
+    assert record[36:] == crc32(record[:36]).to_bytes(4, "little")
+    np.testing.assert_array_equal(np.frombuffer(record[16:36], "<f2"), found[0])
