@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mutant_tests import ROOT, Copy
-from mutating import Mutant, mutants
+from mutating import EVERYWHERE, Mutant, mutants
 
 PACKAGE, KEPT = ROOT / "src" / "limelight", ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
@@ -100,11 +100,13 @@ def _test_files() -> dict[str, list[str]]:
 def tests_of(mutant: Mutant, recorded: Recorded) -> dict[str, float]:
     """The tests to run, with their seconds: those that execute the line, and of too many the quickest.
 
+    A constant, outside of functions, all tests of a file may notice of which one executes the module.
     Files of tests one after another, since many have a fixture; first those that take the least time.
     """
     hits = []
     for at in recorded.values():
-        by_all = _executes(at["lines"].get("", {}), mutant)
+        looked = at["lines"].values() if mutant.lines == EVERYWHERE else [at["lines"].get("", {})]
+        by_all = any(_executes(lines, mutant) for lines in looked)
         for name, took in at["seconds"].items():
             if took < MAX_TEST_SECONDS and (by_all or _executes(at["lines"].get(name, {}), mutant)):
                 hits.append((took, name))

@@ -42,6 +42,7 @@ UNORDERED = {
     "array_equal",
 }
 GUARDS = {"strict", "daemon"}
+EVERYWHERE = 1, 10**9  # the lines of what stands outside of functions
 Node = Any  # ast.AST, whose fields no type names
 
 
@@ -73,7 +74,7 @@ class Mutant:
 
 def mutants(file: str, source: str) -> list[Mutant]:
     """Every change of a file, those of one line in one function told apart by a number."""
-    found = list(_inside(file, tree := ast.parse(source), tree, "", tree, (1, 10**9)))
+    found = list(_inside(file, tree := ast.parse(source), tree, "", tree, EVERYWHERE))
     seen: Counter[str] = Counter()
     for each in found:
         seen[each.key] += 1
@@ -200,7 +201,7 @@ def _lines(statement: Node, function: str, around: tuple[int, int]) -> tuple[int
     if isinstance(statement, ast.FunctionDef):
         return statement.body[0].lineno, statement.end_lineno or 0
     if not function or isinstance(statement, ast.ClassDef):
-        return 1, 10**9
+        return EVERYWHERE
     if body := getattr(statement, "body", None):
         return statement.lineno, max(statement.lineno, body[0].lineno - 1)
     return statement.lineno, statement.end_lineno or 0

@@ -82,6 +82,10 @@ def test_the_tests_are_those_that_execute_a_line_without_slow_ones():
     }
     mutant = Mutant("a.py", "f", "", (6, 7), ast.Module([], []), None, "", None)
     assert list(mutants.tests_of(mutant, recorded)) == ["quick::b", "quick::a", "slow::a"]
+    mutant.lines = mutants.EVERYWHERE
+    found = mutants.tests_of(mutant, recorded)
+    assert list(found) == ["other::a", "quick::b", "quick::a", "slow::c", "slow::a"]
+    assert found["slow::a"] == 3.0
 
 
 SOURCE = """
