@@ -1,7 +1,7 @@
 """For `make mutants`: which test executes which line, and runs of chosen tests in a copy of the checkout.
 
-The package and its tests are imported once, and a fork of that process gets the changed function. What is
-changed outside of functions is imported anew there.
+The package and its tests are imported once, and a fork of that process gets the changed function. What runs
+when it is imported is imported anew there.
 """
 
 from __future__ import annotations
@@ -128,8 +128,16 @@ class Copy:
         for name in LIBRARIES:
             with suppress(ImportError):
                 importlib.import_module(name)
+        self._at_import: set[tuple[str, str]] = set()  # functions that ran while all this was imported
+        sys.setprofile(self._note)
         with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
             pytest.main([*OPTIONS, "--collect-only", *files])
+        sys.setprofile(None)
+
+    def _note(self, frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(self.source)):
+            file = Path(frame.f_code.co_filename).relative_to(self.source).as_posix()
+            self._at_import.add((file, frame.f_code.co_qualname))
 
     def _copy_files(self) -> None:
         """What git knows or would, and the compiled part."""
@@ -192,8 +200,9 @@ class Copy:
     def _apply(self, mutant: Mutant) -> None:
         """Take a mutant into this process, where its file is already."""
         name = ".".join(["limelight", *Path(mutant.file).with_suffix("").parts]).removesuffix(".__init__")
-        module = sys.modules.get(name)
-        if module is None or swap_function(module, mutant.function, (self.source / mutant.file).read_text()):
+        module, source = sys.modules.get(name), (self.source / mutant.file).read_text()
+        is_later = (mutant.file, mutant.function) not in self._at_import
+        if module is None or (is_later and swap_function(module, mutant.function, source)):
             return
         for name, each in list(sys.modules.items()):
             if str(getattr(each, "__file__", "")).startswith(str(self.folder)):
