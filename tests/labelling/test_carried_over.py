@@ -153,6 +153,8 @@ def test_people_who_differ_on_a_text_that_is_gone_are_asked_nothing(tmp_path):
         session.label(row, "x", by="ann")
         session.label(row, "y", by="ben")
     session.label(2, "x", by="ann")
+    session.skip(0, by="cy")
+    session.unsure(2, by="ben")
     assert session.disagreements() == [(row, {"ann": ("x",), "ben": ("y",)}) for row in (0, 1)]
     with pytest.warns(UserWarning, match="1 labelled texts are no longer"):
         again = open_session(tmp_path, TEXTS[1:])

@@ -19,7 +19,7 @@ from limelight.labelling.assigned import Assigned, Tab
 from limelight.labelling.choose import Surroundings, uncertain
 from limelight.labelling.estimate import Estimate, advise
 from limelight.labelling.groups import Grouping, find_centres
-from limelight.labelling.health import Duplicate, Health, Suspect, TextIssue, _Found
+from limelight.labelling.health import Duplicate, Health, Suspect, TextIssue, _Found, check
 from limelight.labelling.health_files import health_page, save_health
 from limelight.labelling.languages import other_languages
 from limelight.labelling.learner import Learner
@@ -122,6 +122,22 @@ def test_marked_words_count_for_half_a_text():
     np.testing.assert_allclose(vectors, ToyReader().encode([session.texts[0][4:7]]))
 
 
+def test_distances_are_measured_again_when_twice_as_many_texts_are_read_and_when_all_are():
+    matrix = np.random.default_rng(0).normal(size=(5000, 2)).astype(np.float32)
+    vectors: Any = SimpleNamespace(matrix=matrix, ready=0)
+    learner = Learner(vectors, np.arange(45), [""] * 45, several=False)
+    looked = []
+    for vectors.ready in (0, 10, 10, 19, 20, 39, 40, 44, 45, 45):
+        looked.append(learner._look_around())
+    assert looked == [False, True, False, False, True, False, True, False, True, False]
+    np.testing.assert_allclose(learner.space.centre, matrix[:45].mean(axis=0), atol=1e-6)
+    learner = Learner(vectors, np.arange(5000), [""] * 5000, several=False)
+    found = []
+    for vectors.ready in (2500, 3999, 4000, 5000):
+        found.append(learner._look_around())
+    assert found == [True, False, True, False]  # four thousand are enough
+
+
 # ---------------------------------------------------------------- groups
 
 
@@ -199,6 +215,15 @@ def test_a_page_shows_a_hundred_findings_of_each_kind():
     page = health_page(Health(["x"] * 101, ["a"] * 101, {"a": 101}, [], [], [], many, {}), "x.csv")
     assert "about 99." in page
     assert "about 100." not in page
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), "", "  "])
+def test_texts_and_labels_that_hold_nothing_are_named(nothing):
+    texts, labels = ["x", nothing, "y", "z", "x", "y"], ["a", "a", nothing, "b", "b", "a"]
+    found = check(texts, labels, reader=EvenReader(), vectors=np.eye(6, dtype=np.float32))
+    assert found.issues == [(1, "empty", "there is no text"), (2, "no label", "there is no label")]
+    assert found.counts == {"a": 2, "b": 2}
+    assert list(found.quality) == [0, 3, 4, 5]
 
 
 FOUND = Health(

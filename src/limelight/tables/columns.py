@@ -176,5 +176,5 @@ def _longest(rows: list[Sequence[Any]], names: list[str]) -> str | None:
     ]
     *others, longest = sorted(lengths)
     name = names[lengths.index(longest)]
-    is_clear = longest >= max(MIN_TEXT, 2 * max(others, default=0), 2 * len(name))
+    is_clear = longest >= max(MIN_TEXT, 2 * len(name), *(2 * each for each in others))
     return name if is_clear and names.count(name) == 1 else None
