@@ -95,7 +95,7 @@ def _inside(
                 continue
             at, where, name = statement, lines, function
             if isinstance(child, ast.stmt):
-                at, where = child, _lines(child, function, lines)
+                at, where = child, _lines(child, node, function)
             for new in _changed(child):
                 put = [*children[:place], new, *children[place + 1 :]] if isinstance(value, list) else new
                 change = _described(at, node, field, put, new if child is at else None)
@@ -193,14 +193,14 @@ def _is_union(node: Node) -> bool:
     return name == "str" or name[:1].isupper()
 
 
-def _lines(statement: Node, function: str, around: tuple[int, int]) -> tuple[int, int]:
+def _lines(statement: Node, holder: Node, function: str) -> tuple[int, int]:
     """Of a statement within a function, without the body of an `if`; of a function for its header.
 
     What stands outside of functions runs when the file is imported: all that use the file may notice.
     """
     if isinstance(statement, ast.FunctionDef):
         return statement.body[0].lineno, statement.end_lineno or 0
-    if not function or isinstance(statement, ast.ClassDef):
+    if not function or isinstance(statement, ast.ClassDef) or isinstance(holder, ast.ClassDef):
         return EVERYWHERE
     if body := getattr(statement, "body", None):
         return statement.lineno, max(statement.lineno, body[0].lineno - 1)

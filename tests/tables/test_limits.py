@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from limelight.tables import arrow_columns, excel, table
 from limelight.tables.cells import ArrowBlock, ArrowRow, is_formula
+from limelight.tables.formats import BadRowError
 from limelight.tables.rows import show_reading
 from refusing import refuses
 
@@ -70,3 +74,38 @@ def test_reading_is_shown_on_a_terminal_if_asked(monkeypatch, progress, disable)
     show_reading([], Path("folder/a.csv"), progress)
     how = {"unit": " rows", "leave": False, "disable": disable}
     assert shown == [(([], "reading a.csv"), how)]
+
+
+def books(path: Path, *rows: list[Any]) -> Path:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.xlsx"])
+def test_the_texts_of_a_row_may_have_as_many_characters_as_are_allowed(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("LIMELIGHT_MAX_ROW", "10")
+    rows = [("aaaaa", "bbbbb", 7), ("aaaaaa", "bbbbb", 7), ("", "b" * 10, 123456789012)]
+    if name == "a.xlsx":
+        books(tmp_path / name, ["a", "b", "n"], *rows)
+    else:
+        columns = dict(zip("abn", map(list, zip(*rows, strict=True)), strict=True))
+        pq.write_table(pa.table(columns), tmp_path / name)
+    with table.open_table(tmp_path / name) as opened:
+        assert opened.number == 0
+        found = list(opened.rows(["a", "b", "n"]))
+    assert [isinstance(row, BadRowError) for row in found] == [False, True, False]
+    assert str(found[1]) == "more than 10 characters (LIMELIGHT_MAX_ROW)"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.xlsx"])
+def test_a_table_that_cannot_be_opened_is_closed(tmp_path, name):
+    books(tmp_path / name) if name == "a.xlsx" else (tmp_path / name).write_text("")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with refuses("no-rows"):
+            table.open_table(tmp_path / name)
+        gc.collect()
+    assert [each for each in said if each.category is ResourceWarning] == []
