@@ -88,6 +88,10 @@ def test_phrases_that_begin_with_a_short_word():
     }
 
 
+def test_a_seed_whose_first_letters_are_written_as_one():
+    assert clauses("The ﬁsh, the ﬂoor", Aspects.of({"food": ["fish"]})) == {"food": "The ﬁsh"}
+
+
 def test_an_aspect_in_another_script():
     text, aspects = "房间很干净，服务很差", Aspects.of({"房间": ["房间"], "服务": ["服务"]})
     offsets = np.array([[k, k + 1] for k in range(len(text))])
