@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,7 +122,22 @@ def test_other_words_are_what_the_shown_pairs_leave_of_the_meaning():
     }  # fmt: skip
 
 
+def test_a_hit_of_a_database_has_no_parts():
+    hit = Hit(0.5, "x", "t", 0, 1, None, {})
+    assert (hit.meaning_weight, hit.cosine, hit.matches, hit.key, hit.words) == (1.0, 0.0, (), None, None)
+
+
 # ---------------------------------------------------------------- files
+
+
+def test_a_new_index_is_of_whole_texts_without_words_keys_or_rows():
+    config = IndexConfig("reader", "", 3, False, "int8")
+    assert (config.unit, config.words, config.key, config.numbered, config.rows) == ("texts", 0, None, 0, 0)
+    assert (config.sources, config.shards, config.deleted, config.language) == ([], [], None, "english")
+    source = config.new_source("a", "b", "text")
+    assert (source.finished, source.rows, source.before) == (False, 0, 0)
+    assert replace(config, passages=True).unit == "passages"
+    assert replace(config, sentences=True).unit == "sentences"
 
 
 def test_the_header_of_a_shard_has_65536_bytes_at_most(tmp_path: Path):

@@ -14,6 +14,7 @@ import pytest
 
 from limelight.tables import arrow_columns, excel, table
 from limelight.tables.cells import ArrowBlock, ArrowRow, is_formula
+from limelight.tables.columns import Columns
 from limelight.tables.formats import BadRowError
 from limelight.tables.rows import show_reading
 from refusing import refuses
@@ -109,3 +110,18 @@ def test_a_table_that_cannot_be_opened_is_closed(tmp_path, name):
             table.open_table(tmp_path / name)
         gc.collect()
     assert [each for each in said if each.category is ResourceWarning] == []
+
+
+def test_before_it_is_read_a_table_is_at_no_row(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n\n1,2\n")
+    with table.open_table(tmp_path / "a.csv") as opened:
+        assert (opened.number, opened._begin) == (0, (1, 1))  # the header was looked at
+        assert list(opened.rows(["b"])) == [["2"]]
+        assert opened.place == f"{tmp_path / 'a.csv'}, row 3"
+    assert table._CsvTable._begin == (0, 0)
+
+
+def test_columns_of_reasons_are_not_shown():
+    columns = Columns("a", reasons="why", not_reasons="why not")
+    assert repr(columns) == "Columns(text='a', label=None, text2=None)"
+    assert (Columns("a").reasons, Columns("a").not_reasons) == (None, None)
