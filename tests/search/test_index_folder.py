@@ -100,6 +100,7 @@ DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-damaged", lambda data: data.update(words=RULES - 1)),
     ("file-damaged", lambda data: data.update(approximate=None)),
     ("file-damaged", lambda data: data["sources"][0].update(rows=2)),
+    ("file-damaged", lambda data: data["sources"][0].update(rows=4)),
     ("file-damaged", lambda data: data["sources"][0].update(rows="3")),
     ("file-damaged", lambda data: data["sources"].append({**data["sources"][0], "rows": 0, "finished": 1})),
     (
