@@ -85,6 +85,18 @@ def test_words_speak_for_the_best_class_and_against_the_others(several):
     np.testing.assert_allclose([word.weight for word in found.words], parts[:, 0] - others)
 
 
+def test_of_a_single_class_the_words_speak_for_it():
+    answers = answers_of([[1.0, 0, 0]])
+    fitted = Fitted(np.array([[2.0, 0, -1]]), np.zeros(1), 0.5, False, np.zeros((0, 1)))
+    vectors = answers.vectors
+    parts = np.array([[0.5, 0.2, -0.1], [1.5, 0.8, 0.1]])
+    given = SimpleNamespace(parts=parts, offsets=np.array([[0, 4], [5, 9]]), vector=parts.sum(axis=0))
+    vectors.reader = SimpleNamespace(word_parts=lambda texts: [given])
+    found = Answers(fitted, ("a",), vectors, False).answer(0, "cold soup", ("a",))
+    assert (found.label, found.labels, found.probabilities, found.told) == ("a", ("a",), {"a": 1.0}, ("a",))
+    assert [word.weight for word in found.words] == pytest.approx([2.2, 5.8])
+
+
 # ---------------------------------------------------------------- choosing
 
 

@@ -32,6 +32,11 @@ def test_what_is_picked_with_others_is_unlike_them():
     X = unit(np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 1.0]]))
     assert pick(np.array([1.0, 0.99, 0.5, 0.6]), X, 2) == [0, 2]
     assert sorted(pick(np.ones(4), X, 9)) == [0, 1, 2, 3]
+    assert pick(np.array([1.0, 0.99, 0.01]), X[[0, 0, 2]], 3) == [0, 2, 1]
+    assert pick(np.array([1.0, 0.9, 0.5]), -X[[0, 0, 0]] * [[-1], [1], [1]], 2) == [
+        0,
+        1,
+    ]  # the opposite is new
 
 
 def test_gain_is_the_fall_of_the_variance_by_the_plain_formula():

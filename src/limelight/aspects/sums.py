@@ -123,11 +123,11 @@ def sum_by_aspect(
         span = strongest.span if strongest else None
         stars = None if span is None or not values else estimate(answer, effect, values)
         quoted = None if span is None else text[slice(*span)]
-        by_word = np.bincount(own.owners, share, len(weights))
+        by_word = np.bincount(own.owners, share)
         shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, said))
     rest = float(pieces[~own.parts.any(axis=0)].sum())
     if refits is not None:
-        refits = np.vstack([own.by_word(len(weights)) @ refits, refits.sum(axis=0)])
+        refits = np.vstack([own.by_word() @ refits, refits.sum(axis=0)])
     return AspectSum(unit, answer, bias, tuple(shares), rest, refits)
 
 
@@ -135,18 +135,18 @@ class OwnWords(NamedTuple):
     """Which words of a text belong to which aspect, and by how much."""
 
     places: list[Place]  # of the pieces: words, some of them cut in two
-    owners: np.ndarray  # (pieces,): the word that each is of
+    owners: np.ndarray  # (pieces,): the word that each is of; every word has a piece
     clauses: list[Clause]
     parts: np.ndarray  # (aspects, pieces): a clause with words of k aspects belongs to each by 1 / k
 
     def divide(self, weights: np.ndarray) -> np.ndarray:
         """(pieces,): of weights (n,) of the words."""
-        return np.asarray((weights / np.bincount(self.owners, minlength=len(weights)))[self.owners])
+        return np.asarray((weights / np.bincount(self.owners))[self.owners])
 
-    def by_word(self, words: int) -> np.ndarray:
+    def by_word(self) -> np.ndarray:
         """(aspects, n): how much each word belongs to each aspect."""
-        every = np.maximum(np.bincount(self.owners, minlength=words), 1)
-        return np.stack([np.bincount(self.owners, parts, words) / every for parts in self.parts])
+        firsts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        return np.asarray(np.add.reduceat(self.parts, firsts, axis=1) / np.bincount(self.owners))
 
 
 def own_words(aspects: Aspects, text: str, offsets: np.ndarray) -> OwnWords:
@@ -217,7 +217,7 @@ def _cuts(text: str, places: list[Place]) -> Iterator[str]:
     """For each word: "here" if it separates clauses, "before" if one begins with it, or nothing."""
     last = 0
     for start, end in places:
-        if start == end or ends_clause(text[start:end]):
+        if ends_clause(text[start:end]):
             yield "here"
         else:
             between = text[last:start]  # blanks, the mark that glues, or words that must not be read

@@ -202,7 +202,7 @@ class _Found(NamedTuple):
         words = self._words(order[:EXPLAINED], better)
         found = []
         for place, k in enumerate(order):
-            around = np.bincount(self.y[self.near.rows[k, :AROUND]], minlength=len(self.classes))
+            around = np.bincount(self.y[self.near.rows[k, :AROUND]])
             most, texts = int(around.argmax()), min(AROUND, self.near.rows.shape[1])
             found.append(Suspect(
                 self.rows[k], self.classes[self.y[k]], self.classes[better[k]], float(own[k]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,8 +56,7 @@ class Corpus:
         elif not isinstance(given, Iterable):
             raise bad_value(f"the corpus is of type {type(given).__name__}; give a table's path or texts")
         else:
-            self.name = f"{len(given):,} texts" if isinstance(given, Sized) else "the texts"
-            self._where = "texts"
+            self.name = self._where = "texts"
 
     def check(self, spool: Spool, unit: str = "texts") -> None:
         """Read everything and put it aside. Raise if there is nothing to index, or at the first row that

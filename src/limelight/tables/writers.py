@@ -106,8 +106,8 @@ class CsvTable:
         self, stream: TextIO, new: Sequence[NewColumn], kept: KeptColumns, delimiter: str, escaped: bool
     ) -> None:
         self.stream, self.kept = stream, kept
-        # The writer quotes a cell with a return in it only if its own lines end in one.
-        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter, lineterminator="\r\n")
+        # Its lines end in a return and a newline: the writer quotes a cell with a return in it only then.
+        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter)
         self._escape = escape_formulas if escaped else list
         self._formats = [_FOR_CSV[column.kind] for column in new]
         self._write([*(column.name for column in new), *_names(kept, new)])
