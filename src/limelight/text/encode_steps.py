@@ -24,9 +24,9 @@ from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, LabelColumn, are_many_numbers, join_classes, readable
 from .learnt_rows import row_hash
+from .numbering import number_words
 from .remarks import TextRemarks
 from .sources import TextSource
-from .split_pool import SplitPool
 from .tasks import CLASSIFICATION, MULTI_LABEL, LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer, choose_words
 from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
@@ -138,10 +138,10 @@ class Encoding:
     def _read_rows(self, task: str, store: WordStore, marked: list[Marked]) -> dict[str, LabelColumn]:
         """Check every row; the labels by split, while words go into the store and marks are collected."""
         columns = {name: find_task(task).column() for name in self.sources}
-        with SplitPool(self.recipe.lowercase, self.recipe.split_characters, self._forbidden) as pool:
-            for name, source in self.sources.items():
-                for found in pool.map(self._texts(source, f"reading {name}", columns[name], marked)):
-                    store.append(name, found)
+        how = self.recipe.lowercase, self.recipe.split_characters, self._forbidden
+        for name, source in self.sources.items():
+            for texts in self._texts(source, f"reading {name}", columns[name], marked):
+                store.append(name, number_words(texts, *how))
         return columns
 
     def _texts(

@@ -2,8 +2,6 @@
 
 The compiled part, _native.c, remembers the words of pieces of text. Python tells it which they are, by
 the rules, and whether they depend on what follows the piece.
-
-Processes that do nothing but split import this file: it needs no numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .forbidding import blank_divided, is_forbidden
 from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS
-from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_open, word_spans, word_splitter
+from .splitting import BEFORE_NUMBER, has_spaces, is_open, split_words, word_spans
 
 compiled: Any = None
 with suppress(ImportError):  # installed where there was no C compiler
@@ -80,8 +78,7 @@ class Numbering:
     ) -> None:
         self._options = (lowercase, split_characters, forbidden, known, none)
         self.lowercase, self.forbidden, self.known, self.none = lowercase, forbidden, known or {}, none
-        self._split = word_splitter(lowercase, split_characters)
-        self.split_piece = Pieces(lowercase, split_characters).split_whole
+        self.split_whole = partial(split_words, lowercase=lowercase, split_characters=split_characters)
         self._idle: list[_Remembering] = []  # each serves a thread at a time
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -114,7 +111,7 @@ class Numbering:
 
     def split(self, text: str) -> list[str]:
         """The words of a text, without those that are forbidden."""
-        return self.allow(self._split(text))
+        return self.allow(self.split_whole(text))
 
     def allow(self, words: list[str]) -> list[str]:
         if not self.forbidden:
@@ -165,7 +162,7 @@ class _Remembering:
 
     def _learn(self, piece: str) -> bytes:
         """The flags of a piece of text, and the numbers of its words."""
-        words = self._numbering.split_piece(piece)
+        words = self._numbering.split_whole(piece)
         if piece.isascii() and piece.isalpha():
             flags = 0 if piece.lower() in _ABBREVIATIONS else _STOP_APART
         elif is_open(piece, words):

@@ -42,8 +42,8 @@ from .splitting import (
     build_tokenizer,
     encodable,
     has_spaces,
+    split_words,
     word_spans,
-    word_splitter,
 )
 
 PAD = 0
@@ -122,7 +122,7 @@ class Tokenizer:
         check_several(texts)
         counts: Counter[str] = Counter()
         for text in texts:
-            counts.update(word_splitter(lowercase, split_characters)(text))
+            counts.update(split_words(text, lowercase, split_characters))
         words = choose_words(counts, min_count, max_words)
         return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
