@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from limelight.training import fit, progress
-from limelight.training.progress import Progress, memory_line
+from limelight.training.progress import Progress
 from training import toys
 
 
@@ -64,13 +64,12 @@ def test_plain_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFi
     assert "\r" not in err
     assert "\x1b" not in err
     lines = err.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 2
     for line, record in zip(lines, fitted.history, strict=False):
         assert line.startswith(f"epoch {record['epoch']}/2  loss {record['loss']:.4f}  penalty ")
         assert f"train {record['accuracy']:.2%}  dev {record['dev_accuracy']:.2%}" in line
         assert re.search(r"[\d,]+ rows/s$", line)
     assert "*" in lines[0], "the first epoch is the best so far"
-    assert re.fullmatch(r"peak memory \d+\.\d\d GiB", lines[2])
 
 
 def test_long_epochs_say_how_far_they_are(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,13 +180,6 @@ def test_an_interrupted_run_says_where(capsys: pytest.CaptureFixture[str], tmp_p
         )
         fit(toys.dataset(), toys.recipe(), tmp_path / "run")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-2] == "interrupted in epoch 2 at step 10"
-    assert lines[-1].startswith("peak memory")
+    assert lines[-1] == "interrupted in epoch 2 at step 10"
     fit(toys.dataset(), toys.recipe(), tmp_path / "run", resume=True)
     assert capsys.readouterr().err.splitlines()[0] == "resuming in epoch 2 at step 10"
-
-
-def test_memory_is_that_of_this_process() -> None:
-    found = re.fullmatch(r"peak memory (\d+\.\d\d) GiB", memory_line("cpu"))
-    assert found
-    assert 0.05 < float(found[1]) < 64
