@@ -48,11 +48,7 @@ OURS = Modules()
 
 
 def is_module(part: Any) -> bool:
-    """Whether this is a module, and not the name of a part.
-
-    >>> is_module("cnn"), is_module(None)
-    (False, False)
-    """
+    """Whether this is a module, and not the name of a part."""
     return part is not None and not isinstance(part, str)
 
 

@@ -70,11 +70,6 @@ def open_arrays(folder: Path, split: str, sizes: Mapping[str, int]) -> dict[str,
 
 
 def array_path(folder: Path, split: str, array: str) -> Path:
-    """The file of one array.
-
-    >>> array_path(Path("soup"), "train", "ids").as_posix()
-    'soup/train.ids.npy'
-    """
     return folder / f"{split}.{array}.npy"
 
 

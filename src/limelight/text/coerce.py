@@ -236,7 +236,6 @@ def _are_zeros_and_ones(table: np.ndarray) -> bool:
 
 
 def _as_indicator(labels: Any, what: str) -> np.ndarray:
-    """(rows, labels) of zeros and ones."""
     table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
     if table.ndim != 2 or not _are_zeros_and_ones(table):
         raise LimelightError(
@@ -246,7 +245,6 @@ def _as_indicator(labels: Any, what: str) -> np.ndarray:
 
 
 def _as_sets(labels: Any, what: str) -> list[list[Any]]:
-    """A list of labels for each text."""
     given = as_list(labels, what)
     _check_each(
         given, what, lambda each: isinstance(each, _COLLECTIONS), "give a list of labels for each text"

@@ -61,7 +61,6 @@ class Split:
 
     @property
     def pair(self) -> bool:
-        """Whether each row is a pair of sentences."""
         return self.ids2 is not None
 
     @property

@@ -1,9 +1,9 @@
 """From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
 
 Every table is read once. While rows are checked and labels collected, words are numbered as they come, and
-the numbers put aside in a file. Then the rows to hold out and the vocabulary are chosen, and the numbers become
-ids. Memory holds a chunk of rows, every different word, four bytes per row for its label (of several labels,
-a byte for each there is), and what people marked in it, however large the tables are.
+the numbers put aside in a file. Then the rows to hold out and the vocabulary are chosen, and the numbers
+become ids. Memory holds a chunk of rows, every different word, four bytes per row for its label (of several
+labels, a byte for each there is), and what people marked in it, however large the tables are.
 """
 
 from __future__ import annotations

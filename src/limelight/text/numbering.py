@@ -85,7 +85,6 @@ class Numbering:
         return Numbering, self._options  # without what is remembered
 
     def number(self, texts: Iterable[str]) -> NumberedWords:
-        """The numbers of the words of each text."""
         if self.forbidden:
             spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
             texts = [blank_divided(text, self.forbidden, spans) for text in texts]

@@ -67,7 +67,6 @@ def parse_marks(cell: Any) -> list[str | Span]:
 
 
 def _plain(given: Any) -> Any:
-    """Without the types of numpy and pandas."""
     return given.tolist() if hasattr(given, "tolist") else given
 
 
@@ -114,7 +113,6 @@ def _splitter() -> Tokenizer:
 
 
 def _edges(text: str) -> tuple[set[int], set[int]]:
-    """Where words start, and where they end."""
     starts, ends = _splitter().locate(text)[1].T.tolist()
     return set(starts), set(ends)
 

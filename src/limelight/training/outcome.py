@@ -94,9 +94,7 @@ def facts_of(
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": {name: fact for name, fact in dataset.facts.items() if name != "forbidden"},
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
-        **explanation_facts(
-            fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds
-        ),
+        **explanation_facts(fitted.network, dataset, weights_of(fitted), fitted.thresholds),
     }
     if "forbidden" in dataset.facts:  # what was not read in training must not be read later
         facts["forbidden"] = dataset.facts["forbidden"]

@@ -57,7 +57,6 @@ def states(g: Graph, Y: str) -> str:
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
-    """Concatenate the states of the two directions."""
     return g.op("Reshape", g.op("Transpose", Y, perm=perm), g.constant([0, 0, -1], "int64"))
 
 
