@@ -56,8 +56,7 @@ class OpenTokenizer(Tokenizer):
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, offsets = super()._located(text)
-        places, text = zip(ids, offsets, strict=True), encodable(text)
-        return [k if k != UNKNOWN else self._id(self._as_word(text[slice(*at)])) for k, at in places], offsets
-
-    def _as_word(self, word: str) -> str:
-        return "".join(map(str.lower, word)) if self.lowercase else word  # letter by letter, as `words` does
+        words = (encodable(text)[start:end] for start, end in offsets)
+        if self.lowercase:  # letter by letter, as `words` does
+            words = ("".join(map(str.lower, word)) for word in words)
+        return [k if k != UNKNOWN else self._id(word) for k, word in zip(ids, words, strict=True)], offsets

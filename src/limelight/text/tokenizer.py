@@ -71,9 +71,8 @@ class Tokenizer:
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
         self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
-        self.vocabulary: tuple[str, ...] = tuple(
-            ids if _are_in_order(ids) else sorted(ids, key=ids.__getitem__)
-        )
+        in_order = list(ids.values()) == list(range(len(ids)))
+        self.vocabulary: tuple[str, ...] = tuple(ids if in_order else sorted(ids, key=ids.__getitem__))
         self._built: tokenizers.Tokenizer | None = None
         self._numbers: Numbering | None = None
         self._json = ""
@@ -261,7 +260,9 @@ class Tokenizer:
         """
         check_several(texts)
         texts = list(texts)
-        are_others = [not text.isascii() and self._is_other(text) for text in texts]
+        are_others = [  # texts for `tokenizers` to split
+            not text.isascii() and (bool(self.forbidden) or not has_spaces(text)) for text in texts
+        ]
         found = self._numbering.number(compress(texts, map(not_, are_others)) if any(are_others) else texts)
         ids, lengths = (np.frombuffer(each, np.int32).copy() for each in found[1:])
         if any(are_others):
@@ -275,10 +276,6 @@ class Tokenizer:
         [2, 1]
         """
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
-
-    def _is_other(self, text: str) -> bool:
-        """Whether a text that is not ASCII is for `tokenizers` to split."""
-        return bool(self.forbidden) or not has_spaces(text)
 
     def _merge(
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
@@ -421,10 +418,6 @@ def _damaged(what: str) -> LimelightError:
 def _are_ids(ids: dict[str, Any]) -> bool:
     special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
     return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
-
-
-def _are_in_order(ids: dict[str, int]) -> bool:
-    return list(ids.values()) == list(range(len(ids)))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
@@ -12,12 +12,6 @@ from .numbering import NO_WORD, NumberedWords
 from .tokenizer import UNKNOWN, Tokenizer
 
 Side = tuple[np.ndarray, np.ndarray]  # (words,) and (rows,): the first texts of some rows, or the second ones
-
-
-class _Piece(NamedTuple):
-    start: int  # in the file
-    texts: int
-    words: int
 
 
 class WordStore:
@@ -35,7 +29,7 @@ class WordStore:
 
     def __init__(self, file: IO[bytes], sides: int) -> None:
         self._file, self._sides = file, sides  # two sides: each piece has the second texts after the first
-        self._pieces: dict[str, list[_Piece]] = {}
+        self._pieces: dict[str, list[tuple[int, int, int]]] = {}  # place in the file, texts, words
         self._numbers: defaultdict[str, int] = defaultdict(None, {NO_WORD: 0})
         self._numbers.default_factory = self._numbers.__len__
 
@@ -43,24 +37,24 @@ class WordStore:
         """Add the words of the next rows of a split."""
         own = np.fromiter(map(self._numbers.__getitem__, found.words), np.int32, len(found.words))
         numbers = own[np.frombuffer(found.numbers, np.int32)]
-        piece = _Piece(self._file.tell(), len(found.lengths) // 4, len(numbers))
+        piece = self._file.tell(), len(found.lengths) // 4, len(numbers)
         self._file.write(found.lengths)
         self._file.write(numbers.data)
         self._pieces.setdefault(split, []).append(piece)
 
     def read(self, split: str) -> Iterator[list[Side]]:
         """The numbers of the words of a split, and how many each text has, some rows at a time."""
-        for piece in self._pieces[split]:
-            self._file.seek(piece.start)
-            values = np.frombuffer(self._file.read(4 * (piece.texts + piece.words)), np.int32)
-            lengths, numbers = np.split(values, [piece.texts])
+        for start, texts, words in self._pieces[split]:
+            self._file.seek(start)
+            values = np.frombuffer(self._file.read(4 * (texts + words)), np.int32)
+            lengths, numbers = np.split(values, [texts])
             each = np.split(lengths, self._sides)
             ends = np.cumsum([side.sum() for side in each])
             yield list(zip(np.split(numbers, ends[:-1]), each, strict=True))
 
     def words(self, split: str) -> int:
         """The number of words of a split, in all."""
-        return sum(piece.words for piece in self._pieces[split])
+        return sum(words for _, _, words in self._pieces[split])
 
     def count(self, split: str, keep: np.ndarray | None = None) -> dict[str, int]:
         """How often each word occurs in the rows of a split where `keep` (rows,) is true, or in all."""
