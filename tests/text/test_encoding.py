@@ -15,12 +15,12 @@ from tokenizers import trainers
 
 from drawing import examples
 from limelight.config.recipe import TextRecipe
+from limelight.text.arrays import WordStore
 from limelight.text.encode import Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
 from limelight.text.learnt_rows import row_hash
 from limelight.text.numbering import number_words
 from limelight.text.tokenizer import LONGEST, UNKNOWN, Tokenizer, choose_words
-from limelight.text.word_store import WordStore
 
 ODD = [
     "Good soup, don't you think?", "BAD soup!!! 2 1/2 stars", "I cannot. The soup; the Soup",

@@ -18,7 +18,7 @@ from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
 from ..tables.rows import chunks
-from .arrays import ArraysInMemory, ArraysOnDisk
+from .arrays import ArraysInMemory, ArraysOnDisk, Side, WordStore
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
@@ -30,7 +30,6 @@ from .sources import TextSource
 from .tasks import CLASSIFICATION, MULTI_LABEL, LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer, choose_words
 from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
-from .word_store import Side, WordStore
 
 HOLDOUT = 0.1
 CHUNK_ROWS = 20_000  # split together, unless a million characters come first
