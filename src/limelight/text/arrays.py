@@ -1,4 +1,4 @@
-"""Arrays of an encoded data set, written piece by piece and read as memory maps; words until they have ids."""
+"""Arrays of an encoded data set, written by pieces and read as memory maps; words until they have ids."""
 
 from __future__ import annotations
 
