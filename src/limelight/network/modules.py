@@ -90,10 +90,7 @@ def _wrong(part: str, message: str) -> LimelightError:
 
 
 def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> Recipe:
-    """A recipe with modules for its parts; a preset's start is left out, unless it was `given`.
-
-    What reads vectors then reads the bundled word vectors.
-    """
+    """A recipe with modules for its parts; bundled word vectors take the place of a preset's start."""
     own, values, given = check_modules(modules), recipe.values(), set(given)
     reads_words = own.get("encoder") == KINDS["words"]
     unused = {"start": "an encoder or a pooling of your own"}

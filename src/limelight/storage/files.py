@@ -156,10 +156,9 @@ def workshop(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[Path]:
-    """Create a folder beside `path` to write in, and remove it at the end.
+    """A locked folder beside `path` to write in, removed at the end unless it holds the old folder.
 
-    It stays locked meanwhile: other writers can tell it from what a killed one left behind. If it holds the
-    old folder, and `path` has none, it is not removed.
+    Other writers can tell it from what a killed one left behind, which nobody locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)

@@ -51,10 +51,7 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
 
 
 def min_max(values: np.ndarray) -> tuple[int, int]:
-    """The least and the greatest value of an array from `open_array`.
-
-    Read from the file rather than through the memory map, which would keep all of a huge array in memory.
-    """
+    """The least and the greatest value of an array from `open_array`, which is not read into memory whole."""
     assert isinstance(values, np.memmap)
     assert values.filename is not None
     pieces = (

@@ -232,10 +232,7 @@ class Encoding:
     def _encode_chunks(
         self, pieces: Iterable[list[Side]], ids: np.ndarray, source: TextSource, labels: np.ndarray
     ) -> Iterator[Chunk]:
-        """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time.
-
-        `ids` has those of the words by their numbers in the store.
-        """
+        """The arrays of a split, some thousand rows at a time; `ids` are by the words' numbers in the store."""
         done, max_length = 0, self.recipe.max_length
         for sides in pieces:
             chunk: Chunk = {}
@@ -328,10 +325,7 @@ def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
 
 
 def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: Sequence[Label] = ()) -> None:
-    """Warn about classes that can hardly be learnt, by the `names` that the user knows.
-
-    `counts` has the rows of each class; those `known` have been learnt already.
-    """
+    """Warn about classes with hardly any rows, by the `names` that the user knows; those `known` need none."""
     both = zip(names, counts.values(), strict=True)
     single = [str(name) for name, n in both if n == 1 and name not in known]
     if single:

@@ -383,10 +383,8 @@ def has_joined_characters(words: Iterable[str]) -> bool:
 def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     """The vocabulary, whether text becomes lower case, and whether it is split into characters.
 
-    All else must be as Limelight writes it.
-
-    A tokenizer.json may hold rules that run for hours or blow texts up to gigabytes: `tokenizers` never gets
-    to see one from outside, only its words.
+    All else must be as Limelight writes it: `tokenizers` never gets to see a file from outside, whose rules
+    may run for hours or blow texts up to gigabytes.
     """
     if (size := len(text.encode(errors="replace"))) > MAX_TOKENIZER:
         raise _damaged(f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}")

@@ -17,7 +17,7 @@ from ..network.torch.network import Network
 from ..reading.row_names import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
-from ..text.batches import gather, reading_plan, row_lengths
+from ..text.batches import draw, gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.labels import Label
 from ..text.questions import Question, are_numbers, class_values
@@ -90,10 +90,7 @@ def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:
 def row_facts(
     vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
 ) -> dict[str, Any]:
-    """`rows`, the words of each row of M, and `row_names`; none and "" for a row without a clear aspect.
-
-    A (r, words) is the attention of sentences back to back.
-    """
+    """The words and the name of each row, none without a clear aspect; A (r, words), sentences back to back."""
     found = row_words(vocabulary, ids, A, lengths, len(SPECIAL))
     words = [[vocabulary[k] for k, _ in row.words] if row.name else [] for row in found]
     return {"rows": words, "row_names": [row.name for row in found]}
@@ -179,11 +176,7 @@ def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.nda
 
 
 def _sample(split: Split, texts: int, words: int) -> Split:
-    """Rows drawn at random: at most so many, with at most so many words in all, but at least one."""
-    order = np.random.default_rng(0).permutation(len(split))[:texts]
-    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
-    order = order[: max(1, int((np.cumsum(lengths) <= words).sum()))]
-    return _join([split.row(k) for k in order])
+    return _join([split.row(k) for k in draw(split, texts, words)])
 
 
 def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, log_softmax
 
+from ..text.batches import draw
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
 
@@ -174,10 +175,7 @@ def _chunks(split: Split) -> Iterator[np.ndarray]:
 
 
 def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each word and each pair of neighbours in these rows, the row's place in `rows` and a code.
-
-    In the second text of a pair they are other terms.
-    """
+    """For each word and pair of neighbours, its row's place in `rows` and a code; second texts have others."""
     places, codes = [], []
     for side, (ids, starts, lengths) in enumerate(split.sides):
         counts = np.asarray(lengths)[rows].astype(np.int64)
@@ -244,7 +242,4 @@ def tf_idf_accuracies(
 
 def sample_rows(split: Split, classes: int) -> np.ndarray:
     """The numbers of all rows, or of as many at random as are trained on in seconds."""
-    order = np.random.default_rng(0).permutation(len(split))[:BASELINE_ROWS]
-    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
-    most = min(BASELINE_WORDS, BASELINE_WORK // classes)
-    return np.sort(order[: max(1, int((np.cumsum(lengths) <= most).sum()))])
+    return np.sort(draw(split, BASELINE_ROWS, min(BASELINE_WORDS, BASELINE_WORK // classes)))

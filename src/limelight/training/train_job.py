@@ -185,8 +185,7 @@ class TrainJob(Job):
         """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
 
         Options that the user has `given` and that have no effect are warned about, and with `preset_given`
-        also text options of the preset that differ from those of encoded data. Under `torchrun`, the first
-        process encodes and writes, and the others wait for it.
+        also text options of the preset that differ from those of encoded data.
         """
         need_torch()
         from .callbacks import check_callbacks
