@@ -147,7 +147,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
 
     def _truth(self, labels: Any) -> list[Any]:
-        """The labels to compare with: an unknown class is a wrong prediction, one of another type an error."""
+        """Labels to compare with: an unknown class is a wrong prediction, one of another type an error."""
         task, answers = self._model.task, find_task(self._model.task)
         if answers.is_number:
             return coerce.match_targets(labels, Targets(task, np.empty(0), []), "labels")

@@ -232,7 +232,7 @@ class Encoding:
     def _encode_chunks(
         self, pieces: Iterable[list[Side]], ids: np.ndarray, source: TextSource, labels: np.ndarray
     ) -> Iterator[Chunk]:
-        """The arrays of a split, some thousand rows at a time; `ids` are by the words' numbers in the store."""
+        """A split's arrays, some thousand rows at a time; `ids` are by the words' numbers in the store."""
         done, max_length = 0, self.recipe.max_length
         for sides in pieces:
             chunk: Chunk = {}
@@ -325,7 +325,7 @@ def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
 
 
 def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: Sequence[Label] = ()) -> None:
-    """Warn about classes with hardly any rows, by the `names` that the user knows; those `known` need none."""
+    """Warn of classes with hardly any rows, by the `names` that the user knows; those `known` need none."""
     both = zip(names, counts.values(), strict=True)
     single = [str(name) for name, n in both if n == 1 and name not in known]
     if single:

@@ -90,7 +90,7 @@ def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:
 def row_facts(
     vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
 ) -> dict[str, Any]:
-    """The words and the name of each row, none without a clear aspect; A (r, words), sentences back to back."""
+    """Words and name of each row, none without a clear aspect; A (r, words), sentences back to back."""
     found = row_words(vocabulary, ids, A, lengths, len(SPECIAL))
     words = [[vocabulary[k] for k, _ in row.words] if row.name else [] for row in found]
     return {"rows": words, "row_names": [row.name for row in found]}

@@ -175,7 +175,7 @@ def _chunks(split: Split) -> Iterator[np.ndarray]:
 
 
 def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each word and pair of neighbours, its row's place in `rows` and a code; second texts have others."""
+    """Of each word and pair of neighbours the row's place in `rows`, and a code; second texts have others."""
     places, codes = [], []
     for side, (ids, starts, lengths) in enumerate(split.sides):
         counts = np.asarray(lengths)[rows].astype(np.int64)

@@ -106,7 +106,7 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
 
 
 class Scale(NamedTuple):
-    """number = mean + deviation * output: training sees mean 0, variance 1; the last layer takes the unit in."""
+    """number = mean + deviation * output, of mean 0 and variance 1; the last layer takes the unit in."""
 
     mean: float
     deviation: float
