@@ -90,7 +90,10 @@ class Encoding:
         warn_about_labels(counts, self.names or classes, known)
         self.remarks = self.seen.lines({name: rows for name, rows in counts.items() if rows > 1})
         held, note = self._hold_out(find_task(task).column, labels["train"])
-        tokenizer = self._choose_words(self._count_words(store, held))
+        words = choose_words(self._count_words(store, held), recipe.min_count, recipe.max_words)
+        tokenizer = Tokenizer.from_words(
+            words, lowercase=recipe.lowercase, split_characters=recipe.split_characters
+        )
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
         marked = [each for each in marked if not held[each[0]]]
@@ -203,14 +206,6 @@ class Encoding:
         for name in self.sources:
             counts.update(store.count(name))
         return counts
-
-    def _choose_words(self, counts: Mapping[str, int]) -> Tokenizer:
-        """The tokenizer for the words of the training rows, without those held out."""
-        recipe = self.recipe
-        words = choose_words(counts, recipe.min_count, recipe.max_words)
-        return Tokenizer.from_words(
-            words, lowercase=recipe.lowercase, split_characters=recipe.split_characters
-        )
 
     def _write_splits(
         self, store: WordStore, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer,

@@ -86,8 +86,7 @@ class Numbering:
 
     def number(self, texts: Iterable[str]) -> NumberedWords:
         if self.forbidden:
-            spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
-            texts = [blank_divided(text, self.forbidden, spans) for text in texts]
+            texts = map(self.blank_divided, texts)
         if compiled is None:
             return self._number(texts)
         try:
@@ -110,7 +109,14 @@ class Numbering:
 
     def split(self, text: str) -> list[str]:
         """The words of a text, without those that are forbidden."""
-        return self.allow(self.split_whole(text))
+        return self.allow(self.split_whole(self.blank_divided(text)))
+
+    def blank_divided(self, text: str) -> str:
+        """The text without the forbidden words that hidden characters divide."""
+        if not self.forbidden:
+            return text
+        spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
+        return blank_divided(text, self.forbidden, spans)
 
     def allow(self, words: list[str]) -> list[str]:
         if not self.forbidden:

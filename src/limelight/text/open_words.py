@@ -8,7 +8,6 @@ from itertools import chain
 
 import numpy as np
 
-from .splitting import encodable
 from .tokenizer import UNKNOWN, Tokenizer, check_several
 
 _adding = threading.Lock()
@@ -56,7 +55,5 @@ class OpenTokenizer(Tokenizer):
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, offsets = super()._located(text)
-        words = (encodable(text)[start:end] for start, end in offsets)
-        if self.lowercase:  # letter by letter, as `words` does
-            words = ("".join(map(str.lower, word)) for word in words)
-        return [k if k != UNKNOWN else self._id(word) for k, word in zip(ids, words, strict=True)], offsets
+        both = zip(ids, self.words(text), strict=True)
+        return [k if k != UNKNOWN else self._id(word) for k, word in both], offsets

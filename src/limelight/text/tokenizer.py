@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import chain, compress, filterfalse
 from operator import not_
 from pathlib import Path
@@ -33,18 +33,10 @@ from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
-from .forbidding import blank_divided, is_forbidden
+from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
-from .splitting import (
-    LONE_SURROGATE,
-    UNKNOWN_WORD,
-    build_tokenizer,
-    encodable,
-    has_spaces,
-    split_words,
-    word_spans,
-)
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces, split_words
 
 PAD = 0
 UNKNOWN = 1
@@ -222,11 +214,7 @@ class Tokenizer:
         >>> Tokenizer.from_words([]).words("Good SOUP")
         ['good', 'soup']
         """
-        if text.isascii():
-            return self._split_ascii(text)
-        words = self.split(encodable(text))
-        # letter by letter, as ids are found: the end of a word must not change its sigma
-        return ["".join(map(str.lower, word)) for word in words] if self.lowercase else words
+        return self._numbering.split(text)
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
@@ -303,19 +291,6 @@ class Tokenizer:
             self._numbers = Numbering(*options, known=self._ids, none=UNKNOWN)
         return self._numbers
 
-    def _split_ascii(self, text: str) -> list[str]:
-        text = self._blank_divided(text)
-        found = ascii_rules().findall(text.lower() if self.lowercase else text)
-        if not self.forbidden:
-            return found
-        return [word for word in found if not is_forbidden(word, self.forbidden)]
-
-    def _blank_divided(self, text: str) -> str:
-        if not self.forbidden:
-            return text
-        spans = partial(word_spans, lowercase=self.lowercase, split_characters=self.split_characters)
-        return blank_divided(text, self.forbidden, spans)
-
     def blank_forbidden(self, text: str) -> str:
         """The text with spaces in place of forbidden words: the others stay where they are.
 
@@ -324,7 +299,7 @@ class Tokenizer:
         """
         if not self.forbidden:
             return text
-        text = self._blank_divided(text)
+        text = self._numbering.blank_divided(text)
         found = list(text)
         for _, (start, end) in self._located_all(text):
             if is_forbidden(text[start:end], self.forbidden):
@@ -333,7 +308,7 @@ class Tokenizer:
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
-        text = self._blank_divided(text)
+        text = self._numbering.blank_divided(text)
         found = self._located_all(text)
         if self.forbidden:
             found = [(k, at) for k, at in found if not is_forbidden(text[slice(*at)], self.forbidden)]
