@@ -47,11 +47,6 @@ class Modules(NamedTuple):
 OURS = Modules()
 
 
-def is_module(part: Any) -> bool:
-    """Whether this is a module, and not the name of a part."""
-    return part is not None and not isinstance(part, str)
-
-
 def check_modules(modules: Modules) -> dict[str, Any]:
     """The options of a recipe that modules settle, or an error about what they lack.
 
@@ -116,7 +111,7 @@ def split_modules(options: Mapping[str, Any]) -> tuple[dict[str, Any], Modules]:
     >>> split_modules({"encoder": "cnn", "rows": 8})
     ({'encoder': 'cnn', 'rows': 8}, Modules(encoder=None, pooling=None))
     """
-    own = {part: options[part] for part in Modules._fields if is_module(options.get(part))}
+    own = {part: options[part] for part in Modules._fields if not isinstance(options.get(part), str | None)}
     return {name: value for name, value in options.items() if name not in own}, Modules(**own)
 
 
