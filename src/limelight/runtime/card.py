@@ -9,7 +9,6 @@ Its facts are plain JSON, all of them optional:
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
     rows                         the words that each row reads, a list each; none: no clear aspect
-    old_dev                      {"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905}: accuracy
     confidence                   {"temperature": 1.3, "rows": 1101, "curve": [[threshold, share, right], ...]}
     trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
@@ -37,7 +36,7 @@ from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .confidence import overview, reaching, saved_curve
-from .results import forgetting_sentence, with_baselines
+from .results import with_baselines
 
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
@@ -97,7 +96,7 @@ def model_card(
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
         measures=measures,
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],
-        forgotten=forgetting_sentence(facts.get("old_dev")), confusion=_confusion(facts, labels),
+        confusion=_confusion(facts, labels),
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
         knows_rows="learnt_rows" in facts,
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),

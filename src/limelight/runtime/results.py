@@ -1,25 +1,9 @@
-"""The results saved with a model, for its card and for people: what it forgot, and its baselines."""
+"""The results saved with a model, for its card and for people, beside its baselines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-
-def forgetting_sentence(measured: Any) -> str:
-    """What a model forgot as it went on, from the figures saved with it; empty if there are none.
-
-    >>> forgetting_sentence({"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905})
-    'On the old development set (dev.csv, 200 rows), accuracy was 91.50% before and is 90.50% now.'
-    """
-    try:
-        data, rows = str(measured["data"]), int(measured["rows"])
-        before, after = (float(measured[name]) for name in ("before", "after"))
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return ""  # a folder from elsewhere may hold anything
-    accuracies = f"accuracy was {before:.2%} before and is {after:.2%} now"
-    return f"On the old development set ({data}, {rows:,} rows), {accuracies}."
-
 
 BASELINES = {"tf_idf": "TF-IDF + logistic regression", "largest_class": "largest class alone"}
 

@@ -1,13 +1,9 @@
 """The network that a run starts with: random weights, word vectors, or those of a reader or a model.
 
-The classifier is then fitted to what its last layer reads: that is convex. From a reader, it is logistic
-regression on the reader's vectors (for several labels a text one for each, for numbers ridge regression).
-A random classifier would pull the reader towards itself before it has learnt anything; this one has one
-solution, and with few rows it already is most of what can be learnt. How strongly it is regularised is chosen
-by cross-validation.
-
-From a trained model, only its new classes are fitted. Random weights would take many steps to catch up with
-those of the old classes, and change all the rest.
+From a reader, the classifier starts as logistic regression on the reader's vectors (for several labels one
+for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
+reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
+From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
 """
 
 from __future__ import annotations
@@ -54,10 +50,7 @@ FLAT = 1e-7  # slope of a row's mean loss at which fitting ends
 def build_network(
     dataset: Dataset, recipe: Recipe, start: Start | None = None, modules: Modules = OURS
 ) -> Network:
-    """The network for a data set on the CPU, with its starting weights and word vectors.
-
-    The user's `modules` are copied: they stay as they are.
-    """
+    """The network for a data set on the CPU, with its starting weights; the user's `modules` are copied."""
     if recipe.model.is_reader:
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
@@ -147,10 +140,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's last layer to a split; what it reads stays as it is.
-
-    Only the first `real` rows are for cross-validation: others repeat parts of them.
-    """
+    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate."""
     rows = draw_rows(split, MAX_ROWS, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -165,7 +155,9 @@ def fit_first_head(
     found = FirstHead(DEFAULT_STRENGTH, None)
     if network.pair and own.standardises:
         found = FirstHead(PAIR_STRENGTH, None)
-        W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
+        # of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale
+        products = torch.arange(v.shape[1], device=v.device) >= 3 * v.shape[1] // 4
+        W, b = fit_ridge(v, y, w, found.strength, products * (v.shape[1] // 4) ** -0.5)
     else:
         is_real = rows < (len(split) if real is None else real)
         if 2 * len(bias) <= is_real.sum():
@@ -183,13 +175,6 @@ def fit_first_head(
     last.copy_(W)
     bias.copy_(b)
     return found
-
-
-def _cosine(size: int) -> Tensor:
-    """(size,), of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale."""
-    direction = torch.zeros(size)
-    direction[-(size // 4) :] = (size // 4) ** -0.5
-    return direction
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
