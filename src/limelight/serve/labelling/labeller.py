@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ from .bodies import (
 )
 from .checks import check_labels
 from .table_saver import TableSaver
-from .training import Training
 
 START, BODY, SHEET = "label", "label.html", "label.css.jinja"
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
@@ -50,10 +48,10 @@ SEARCH_SECONDS = 5.0  # that a search takes at most
 
 
 class Labeller:
-    """The routes of one labelling. `saver` writes the table, `training` runs in the background."""
+    """The routes of one labelling; `saver` writes the table."""
 
-    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training) -> None:
-        self.session, self.posts, self.saver, self.training = session, posts, saver, training
+    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver) -> None:
+        self.session, self.posts, self.saver = session, posts, saver
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
         self._ahead: dict[int, Future[Answer]] = {}  # answers about texts that people look at
         self._pool = ThreadPoolExecutor(1)
@@ -69,7 +67,7 @@ class Labeller:
         found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
         slow: dict[str, Callable[[Body], Any]] = {  # keys need not wait for these
             "groups": self.groups, "map": self.map, "select": self.select, "find": self.find,
-            "train": self.train, "check": self.check,
+            "check": self.check,
         }  # fmt: skip
         found += [self._post(name, answer, self.posts.workers) for name, answer in slow.items()]
         return found
@@ -89,7 +87,7 @@ class Labeller:
         session.refresh()
         return {
             "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
-            "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
+            "ordered": session.ordered, "out": str(self.saver.out), "command": self.saver.train_command(),
             "carried_over": session.carried_over,
             **self._classes(),
         }  # fmt: skip
@@ -347,19 +345,6 @@ class Labeller:
         self.saver.touch()
         return self.people(body)
 
-    # ------------------------------------------------------------ the model
-
-    def train(self, body: Body) -> dict[str, Any]:
-        """Start or stop fine-tuning, or ask how far it is."""
-        do = choice_of(body, "do", ("status", "start", "stop"))
-        if do == "start":
-            self.training.start()
-        elif do == "stop":
-            self.training.stop()
-        return self.training.status()
-
-    # ------------------------------------------------------------ what is wrong, what is new
-
     def check(self, body: Body) -> dict[str, Any]:
         return check_labels(self.session)
 
@@ -385,19 +370,8 @@ def close(labeller: Labeller) -> int:
 
     The number of its rows.
     """
-    labeller.training.stop()
     labeller.stop_looking()
     try:
         return labeller.saver.close()
     finally:
         labeller.session.close()
-
-
-def default_model(out: str | Path) -> Path:
-    """Where a model of the labels is saved.
-
-    >>> default_model("data/labels.csv").as_posix()
-    'data/labels-model'
-    """
-    path = Path(out)
-    return path.with_name(f"{path.name.split('.')[0]}-model")
