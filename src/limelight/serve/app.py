@@ -21,7 +21,8 @@ from starlette.routing import BaseRoute, Route
 from .api.batching import BATCH_WORDS
 from .api.models import ServedModels, Source
 from .api.openapi import document, page
-from .api.routes import Routes
+from .api.routes import FIELDS, Routes
+from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
 from .explorer.explored import ExploredData
 from .explorer.neighbours import Neighbours
@@ -55,10 +56,11 @@ def create_app(
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
-    every = [*routes, *Routes(served, posts, metrics, batch_words, precision).all()]
+    ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
-    every += found.all() if found else []
-    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, index is not None)
+    ours += found.all() if found else []
+    every = [*routes, *ours]
+    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, ours)
     known = {route.path for route in every if isinstance(route, Route)}
     guard = Middleware(
         Guard, metrics=metrics, paths=known, token=token, hosts=hosts, log_requests=log_requests
@@ -76,14 +78,14 @@ def create_app(
     return app
 
 
-def _pages(served: ServedModels, explorer: Explorer | None, has_index: bool) -> list[Route]:
+def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route]) -> list[Route]:
     """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
-        return page(served.names, has_index)
+        return page(served.names, ours)
 
     async def show_document(request: Request) -> Response:
-        return Response(json.dumps(document(has_index)), media_type="application/json")
+        return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
     found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
     if explorer is not None:
