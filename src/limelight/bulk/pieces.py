@@ -291,10 +291,6 @@ def _filesystem(address: str) -> tuple[Any, str]:
     return found
 
 
-def _is_hidden(path: str) -> bool:
-    return PurePosixPath(path).name.startswith(_HIDDEN)
-
-
 def _is_input(inner: str) -> bool:
     """Whether a file is one of its folder's tables."""
     hidden = any(part.startswith(_HIDDEN) for part in Path(inner).parts)

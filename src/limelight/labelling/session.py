@@ -280,12 +280,6 @@ class LabelSession:
             labels, is_open = self._labels(), self._is_open()
         return grouping.with_labels(labels, is_open)
 
-    def next_group(self, count: int | None = None) -> Group | None:
-        """The one of the `groups` whose label would teach most; None if all of them have labels."""
-        found = [each for each in self.groups(count) if each.rows and not each.labelled]
-        with self._lock:
-            return self._learner.choose_group(found)
-
     def find(
         self,
         *,
@@ -365,13 +359,6 @@ class LabelSession:
         with self._lock:
             self._refit()
             return self._learner.progress()
-
-    @property
-    def drawn_at_random(self) -> set[int]:
-        """The labelled rows that are a fair sample of the table, by which the accuracy is estimated."""
-        with self._lock:
-            self._refit()
-            return set(self._learner.rows[self._learner.drawn].tolist())
 
     def agreement(self) -> Agreement:
         """How far people agree on the texts that several of them labelled, with chance removed.
