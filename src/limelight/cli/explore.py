@@ -17,7 +17,6 @@ from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
-    from ..search.index import Index
     from ..serve.explorer.explored import ExploredData
     from ..serve.explorer.neighbours import Neighbours
     from ..tables.rows import Row
@@ -41,7 +40,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of text, with labels if it has them", nargs="?")
     add_flag(parser, "--with", "OTHER", "folder of a model to compare with", dest="other")
-    add_flag(parser, "--index", "INDEX", "look for the nearest texts in this index (default: in DATA)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
     add_flag(parser, "--no-browser", "", "print the address and open nothing")
     add_shared(parser.add_argument_group("columns of DATA"), *COLUMNS)
@@ -80,8 +78,8 @@ def _check(args: argparse.Namespace) -> None:
         if args.words is not None or args.precision != "float16" or args.overwrite:
             raise conflict("--words, --precision and --overwrite are for a file; add --save FILE")
         return
-    if args.other or args.index:
-        raise conflict("a file has one model and no index: leave out --with and --index, or --save")
+    if args.other:
+        raise conflict("a file has one model: leave out --with or --save")
     check_out(args, page=True)
 
 
@@ -107,11 +105,8 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
         raise LimelightError(
             f"explore needs {error.name}: pip install '.[serve]'", code="needs-extra"
         ) from None
-    from ..search.index import Index
-
-    index = Index.open(args.index) if args.index else None
     data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
-    near = _neighbours(next(iter(models.values())), data, index)
+    near = _neighbours(next(iter(models.values())), data)
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         page = None if args.no_browser else Path(folder, "open.html")
         explore(
@@ -119,13 +114,11 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
         )
 
 
-def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
-    """An index if it is given; otherwise the data, by the bundled reader if the model began as one."""
+def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
+    """By the bundled reader if the model began as one."""
     from ..runtime.reader import load
-    from ..serve.explorer.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+    from ..serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
 
-    if index is not None:
-        return IndexNeighbours(index)
     if data is None:
         return None
     if model.recipe.text.start == "reader":

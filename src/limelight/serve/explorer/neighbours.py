@@ -1,8 +1,7 @@
-"""The texts nearest to a text, and which words bind them: among the explorer's data, or in an index."""
+"""The texts of the explorer's data that are nearest to a text, and which words bind them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from ...reading.comparison import ComparedText
 from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
-from ...search.index import Index
 from ..http.bodies import Item
 from .explored import ExploredData, embed_items, shorten
 
@@ -81,30 +79,6 @@ def _best(
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class IndexNeighbours:
-    """In an index, as its own model reads them; of a pair, the first text."""
-
-    index: Index
-
-    @property
-    def where(self) -> str:
-        return f"{self.index.folder.name}, as its model reads them"
-
-    def find(self, item: Item) -> list[dict[str, Any]]:
-        """The hits of a search."""
-        if not self.index.model.tokenizer.split(item[0]):
-            return []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
-            hits = self.index.search(item[0], NEIGHBOURS, by="meaning")
-        sides = [hit.words.text if hit.words else None for hit in hits]
-        return [
-            _neighbour((hit.text,), None, hit.score, side, hit.top_pairs(3))
-            for hit, side in zip(hits, sides, strict=True)
-        ]
-
-
 def _neighbour(
     item: Item, row: int | None, score: float, compared: ComparedText | None = None,
     pairs: Sequence[tuple[str, str, float]] = (),
@@ -116,4 +90,4 @@ def _neighbour(
     return found
 
 
-Neighbours = ReaderNeighbours | ModelNeighbours | IndexNeighbours
+Neighbours = ReaderNeighbours | ModelNeighbours
