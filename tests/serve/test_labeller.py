@@ -170,6 +170,7 @@ def test_a_search_and_what_the_model_is_sure_of(made):
     found = post(client, "find", phrase="(a+)+$")
     assert (found["rows"], found["searched"], found["of"]) == ([], 16, 16)
     assert post(client, "find", similar_to=3)["rows"][0] == 3
+    assert post(client, "find", similar_to=TEXTS[3])["rows"][0] == 3
     label_all(client, 8)
     found = post(client, "find", above=0.5, label="room")
     assert found["rows"]
@@ -313,6 +314,8 @@ WRONG = [
     ("find", {"regex": "("}, 422, "field-unknown"),
     ("find", {"label": "pool"}, 422, "class-unknown"),
     ("find", {"above": 2}, 422, "field-invalid"),
+    ("find", {"similar_to": 16}, 422, "field-invalid"),
+    ("find", {"similar_to": "x" * 1001}, 413, "too-large"),
     ("accept", {"rows": [], "label": "food"}, 422, "field-invalid"),
     ("accept", {"rows": [0], "label": "food", "chosen": "auto"}, 422, "field-invalid"),
     ("classes", {"do": "rename", "name": "food", "to": "room"}, 422, "class-exists"),

@@ -60,10 +60,6 @@ def list_files(data: str | Path, out: Path | None = None) -> list[InputFile]:
     An address such as `s3://bucket/reviews` is read with fsspec. In folders, names that begin with `_` or `.`
     are left out, and so are the files of the folder `out`, which the job itself writes. A folder that cannot
     be read is an error.
-
-    >>> list_files("no such folder")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: no such file or folder: no such folder
     """
     data = os.fspath(data)
     with tidy_os_errors(f"cannot read {data}"):
@@ -229,11 +225,7 @@ def _find(fs: Any, folder: str) -> Iterator[str]:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder that all files of a pattern are in.
-
-    >>> _fixed_part("/data/day-*/part-?.csv"), _fixed_part("part-?.csv")
-    ('/data/', '')
-    """
+    """The folder that all files of a pattern are in: /data/ of /data/day-*/part-?.csv."""
     first = min(pattern.find(mark) for mark in "*?[" if mark in pattern)
     return pattern[: pattern.rfind("/", 0, first) + 1]
 

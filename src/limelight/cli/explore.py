@@ -166,25 +166,20 @@ def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[R
     from ..tables.table import open_table
     from ..text.tasks import find_task
 
-    fault, data = None, open_table(args.data)
+    data = open_table(args.data)
     if not args.label:
         data.hold()  # the column is guessed: it may not be that of the labels
     try:
         labelled = table_rows(args, model, table=data)
-    except LimelightError:
+        rows, labels, count = sample_rows(labelled, most, model.task)
+        labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
+        column = find_task(model.task).column([row.label for row in rows])
+        return rows, column.index(model.labels, args.data), count
+    except LimelightError as error:
         if args.label:
             raise
-    else:
-        try:
-            rows, labels, count = sample_rows(labelled, most, model.task)
-            labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
-            column = find_task(model.task).column([row.label for row in rows])
-            return rows, column.index(model.labels, args.data), count
-        except LimelightError as error:
-            if args.label:
-                raise
-            fault = error
+        fault = error
     rows, _, count = sample_rows(table_rows(args, model, need_label=False, table=data), most, model.task)
-    if fault is not None:
+    if fault.code != "column-ambiguous":  # then there is no column of labels
         warn(f"{fault}; going on without labels")
     return rows, None, count

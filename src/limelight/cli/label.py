@@ -47,20 +47,16 @@ def run(args: argparse.Namespace) -> None:
     """Serve the page until Ctrl-C, and write the table."""
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
-    about = _descriptions(args.describe)
+    about = {}
+    if args.describe is not None:
+        from ..serve.labelling.texts import read_descriptions
+
+        about = read_descriptions(args.describe)
     open_page(
         args.data, args.out, browser=not args.no_browser, text=args.text,
         classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
         by=args.by, several=args.several, ordered=args.ordered, port=args.port, labels=args.label,
     )  # fmt: skip
-
-
-def _descriptions(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    from ..serve.labelling.texts import read_descriptions
-
-    return read_descriptions(path)
 
 
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:

@@ -155,7 +155,8 @@ class IndexRoutes:
         rows, limits = body["texts"], self._posts.limits
         check_count(len(rows), limits)
         request.state.texts = len(rows)
-        texts: list[Item] = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
+        given = (row.get("text") if isinstance(row, dict) else row for row in rows)
+        texts: list[Item] = [(text,) for text in given if isinstance(text, str)]
 
         def add() -> dict[str, int]:
             check_words(texts, self.served.current().model.tokenizer, limits, truncate=False)
@@ -195,10 +196,6 @@ def _pairs(wanted: Any) -> Any:
     if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
         return [tuple(each) if isinstance(each, list) else each for each in wanted]
     return tuple(wanted) if isinstance(wanted, list) else wanted
-
-
-def _text_of(row: str | dict[str, Any]) -> Any:
-    return row.get("text") if isinstance(row, dict) else row
 
 
 def _to_dicts(hits: Any) -> list[dict[str, Any]]:

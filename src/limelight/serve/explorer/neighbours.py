@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...reading.comparison import ComparedText
 from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
@@ -67,26 +65,20 @@ def _best(
     embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
 ) -> list[dict[str, Any]]:
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
-    texts = [data.items[k][0] for k in rows]
+    found: list[dict[str, Any]] = [
+        {"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])} for k in rows
+    ]
+    texts = [each["texts"][0] for each in found]
     if embedder is None or any(
         len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
     ):
-        return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
-    found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
-    return [
-        _neighbour(data.items[k], k, each.similarity, each.second, each.top_pairs(3))
-        for k, each in zip(rows, found, strict=True)
-    ]
-
-
-def _neighbour(
-    item: Item, row: int | None, score: float, compared: ComparedText | None = None,
-    pairs: Sequence[tuple[str, str, float]] = (),
-) -> dict[str, Any]:  # fmt: skip
-    found: dict[str, Any] = {"texts": list(item), "row": row, "similarity": score}
-    if compared is not None:
-        found["offsets"], found["effects"] = compared.offsets.tolist(), compared.effects.tolist()
-        found["pairs"] = [pair for pair in pairs if pair[2] > 0]
+        return found
+    compared = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
+    for each, comparison in zip(found, compared, strict=True):
+        each["similarity"] = comparison.similarity
+        each["offsets"] = comparison.second.offsets.tolist()
+        each["effects"] = comparison.second.effects.tolist()
+        each["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
     return found
 
 

@@ -104,8 +104,8 @@ def _fit(values: list[Any], schema: Schema) -> bool:
         found = {_NAMES[kind] for kind in set(map(type, values))}
         if not found <= {*known, *(["integer"] if "number" in known else [])}:
             return False
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None and values and not low <= min(values) <= max(values) <= high:
+    numbers = [value for value in values if isinstance(value, int | float)] if "minimum" in schema else []
+    if numbers and not schema["minimum"] <= min(numbers) <= max(numbers) <= schema["maximum"]:
         return False
     if "enum" in schema and not all(value in schema["enum"] for value in values):
         return False

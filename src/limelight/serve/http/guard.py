@@ -30,6 +30,7 @@ UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
 STOPPING = RequestError(503, "the server is shutting down")
 MISDIRECTED = RequestError(421, "this server does not answer to this Host; allow it with --allow-host NAME")
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 REQUEST_ID, USUAL_ID = b"x-request-id", re.compile(rb"[\w.:/+=-]{1,128}")  # else an id of ours
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
@@ -97,7 +98,8 @@ class Guard:
         texts, client = scope.get("state", {}).get("texts", 0), (scope.get("client") or ("-",))[0]
         self.metrics.count_request(path, status, seconds)
         if self.log_requests:
-            method, ms = _method(scope), round(seconds * 1000, 1)
+            method, ms = scope["method"], round(seconds * 1000, 1)
+            method = method if method in METHODS else "other"
             about = {"client": client, "method": method, "route": path, "status": status, "texts": texts}
             line = f"{client} {method} {path} {status} texts={texts} {ms:.1f} ms id={number}"
             log(line, **about, ms=ms, id=number)
@@ -164,11 +166,6 @@ def _request_id(scope: Scope) -> str:
     """The id that a proxy or a client gave the request, or a new one."""
     given = next(iter(_header(scope, REQUEST_ID)), b"")
     return given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
-
-
-def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-    return scope["method"] if scope["method"] in known else "other"
 
 
 def describe_error(error: BaseException) -> str:

@@ -62,7 +62,7 @@ class Labeller:
         said = {"do": one_of("label", "skip", "unsure"), "label": LABELS, "marks": marks, "last": TEXT}
         found = {
             "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME, "limit": whole(1, MAX_ROWS_FOUND),
-            "similar_to": {**row, "type": ["integer", "string"], "description": "a text or its row"},
+            "similar_to": {**WORDS, **row, "type": ["integer", "string"], "description": "a text or its row"},
         }  # fmt: skip
         return [
             Route("/", self.page),
@@ -347,10 +347,6 @@ class Labeller:
     def check(self, body: Body) -> dict[str, Any]:
         return check_labels(self.session)
 
-    def stop_looking(self) -> None:
-        """No more answers ahead."""
-        self._pool.shutdown(cancel_futures=True)
-
     def _by(self, body: Body) -> str:
         return body.get("by", "").strip() or self.session.by
 
@@ -365,7 +361,7 @@ def close(labeller: Labeller) -> int:
 
     The number of its rows.
     """
-    labeller.stop_looking()
+    labeller._pool.shutdown(cancel_futures=True)
     try:
         return labeller.saver.close()
     finally:
