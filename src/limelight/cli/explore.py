@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._flags import COLUMNS, add_shared
+from ._flags import COLUMNS, add_shared, needs_serve
 from ._parser import add_flag, conflict, wrong_model
 from ._results import check_out
 from ._rows import load_models, sample_rows, table_rows
@@ -99,19 +98,13 @@ def _save(args: argparse.Namespace, model: Model) -> None:
 
 
 def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
-    try:
+    with needs_serve("explore"):
+        from ..serve.http.run import address_shown
         from ..serve.server import explore
-    except ImportError as error:
-        raise LimelightError(
-            f"explore needs {error.name}: pip install '.[serve]'", code="needs-extra"
-        ) from None
     data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
     near = _neighbours(next(iter(models.values())), data)
-    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
-        page = None if args.no_browser else Path(folder, "open.html")
-        explore(
-            models, lambda url: show_address("exploring", url, page), data=data, near=near, port=args.port
-        )
+    with address_shown("exploring", not args.no_browser) as show:
+        explore(models, show, data=data, near=near, port=args.port)
 
 
 def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
@@ -124,20 +117,6 @@ def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
     if model.recipe.text.start == "reader":
         return ReaderNeighbours.read(load("reader"), data, on_terminal())
     return ModelNeighbours(model, data)
-
-
-def show_address(doing: str, url: str, page: Path | None) -> None:
-    """Print the address, and open it by way of a page that only this user can read.
-
-    The command line of a browser is there for all users of the machine to see; the address has the token.
-    """
-    import webbrowser
-
-    print(f"{doing} at {url}\nCtrl-C ends", flush=True)
-    if page is not None:
-        page.touch(mode=0o600)
-        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
-        webbrowser.open(page.as_uri())
 
 
 # ---------------------------------------------------------------- data

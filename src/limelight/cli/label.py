@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
 from ..tables import WRITABLE
-from ._flags import add_shared
+from ._flags import add_shared, needs_serve
 from ._parser import add_flag, conflict
-from .explore import show_address
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
@@ -61,14 +57,9 @@ def run(args: argparse.Namespace) -> None:
 
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
     """Serve the page until Ctrl-C, and write the table."""
-    try:
+    with needs_serve("label"):
+        from ..serve.http.run import address_shown
         from ..serve.labelling.texts import label
-    except ImportError as error:
-        raise LimelightError(
-            f"label needs {error.name}: pip install '.[serve]'", code="needs-extra"
-        ) from None
-
-    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
-        page = Path(folder, "open.html") if browser else None
-        count = label(data, out, show=lambda url: show_address("labelling", url, page), **options)
+    with address_shown("labelling", browser) as show:
+        count = label(data, out, show=show, **options)
     print(f"saved {out}: {count:,} labelled rows")

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -27,8 +25,8 @@ from .api.searching import IndexRoutes
 from .explorer.explored import ExploredData
 from .explorer.neighbours import Neighbours
 from .explorer.routes import Explorer
-from .http.guard import Guard, check_token, describe_error, refuse, refuse_path
-from .http.limits import Limits, RequestError
+from .http.guard import check_token, describe_error, guarded
+from .http.limits import Limits
 from .http.metrics import Metrics, SeldomLog, check_log_format, log
 from .http.posts import Posts
 
@@ -51,7 +49,7 @@ def create_app(
     >>> create_app({"reader": "reader"}).state.models.names
     ['reader']
     """
-    check_token(token)
+    check_token(token)  # before the models are loaded
     check_log_format()
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
@@ -61,17 +59,7 @@ def create_app(
     ours += found.all() if found else []
     every = [*routes, *ours]
     every += _pages(served, Explorer(served, posts, data, near) if with_page else None, ours)
-    known = {route.path for route in every if isinstance(route, Route)}
-    guard = Middleware(
-        Guard, metrics=metrics, paths=known, token=token, hosts=hosts, log_requests=log_requests
-    )
-    app = Starlette(
-        routes=every,
-        middleware=[guard],
-        exception_handlers={RequestError: refuse, HTTPException: refuse_path},
-        lifespan=_lifespan,
-    )
-    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
     app.state.about_index = lambda: {"index": found.served.about()} if found else {}
     app.state.has_index = lambda: not found or found.served.is_there
     app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests

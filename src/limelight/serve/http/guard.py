@@ -15,9 +15,12 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import LimelightError
@@ -141,6 +144,21 @@ def error_answer(scope: Scope, error: RequestError) -> Response:
         content = {"error": about}
     headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(error.status)
     return Response(json.dumps(content), error.status, headers, "application/json")
+
+
+def guarded(
+    routes: Sequence[BaseRoute], metrics: Metrics, *, token: str | None, hosts: Collection[str] | None,
+    log_requests: bool, **options: Any,
+) -> Starlette:  # fmt: skip
+    """An application of these routes behind the guard."""
+    check_token(token)
+    paths = {route.path for route in routes if isinstance(route, Route)}
+    how: dict[str, Any] = {"token": token, "hosts": hosts, "log_requests": log_requests}
+    guard = Middleware(Guard, metrics=metrics, paths=paths, **how)
+    refused: Any = {RequestError: refuse, HTTPException: refuse_path}
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused, **options)
+    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    return app
 
 
 async def refuse(request: Request, error: Exception) -> Response:

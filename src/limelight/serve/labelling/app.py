@@ -8,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 
 from ...labelling.session import LabelSession
-from ..http.guard import Guard, check_token, refuse, refuse_path
-from ..http.limits import Limits, RequestError
+from ..http.guard import guarded
+from ..http.limits import Limits
 from ..http.metrics import Metrics
 from ..http.posts import Posts
 from ..http.run import configure, listen, run_one
@@ -28,16 +26,8 @@ def create_label_app(
     text: str | None = None,
 ) -> Starlette:  # fmt: skip
     """An ASGI application with the page of a labelling; close `app.state.labeller` with `labeller.close`."""
-    check_token(token)
     labeller = Labeller(session, Posts(Limits(body=BODY)), TableSaver(session, out, table, text))
-    routes = labeller.routes()
-    guard = Middleware(
-        Guard, metrics=Metrics(None), paths={route.path for route in routes}, token=token, hosts=(),
-        log_requests=False,
-    )  # fmt: skip
-    refused = {RequestError: refuse, HTTPException: refuse_path}
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused)
-    app.router.redirect_slashes = False
+    app = guarded(labeller.routes(), Metrics(None), token=token, hosts=(), log_requests=False)
     app.state.labeller = labeller
     return app
 
