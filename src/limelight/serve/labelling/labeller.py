@@ -330,8 +330,8 @@ class Labeller:
         self.session.refresh()
         found = self.session.agreement()
         pairs = [
-            {"people": list(people), "texts": texts, "agreed": agreed, "kappa": kappa}
-            for people, (texts, agreed, kappa) in found.pairs.items()
+            {"people": list(people), "texts": texts, "agreed": agreed, "alpha": alpha}
+            for people, (texts, agreed, alpha) in found.pairs.items()
         ]
         open_rows, by = self.session.disagreements(), self._by(body)
         shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
