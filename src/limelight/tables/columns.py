@@ -124,11 +124,7 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
 
 
 def _spell(name: str) -> str:
-    """A name as the usual ones are spelled.
-
-    >>> _spell("Review text")
-    'review_text'
-    """
+    """A name as the usual ones are spelled, such as review_text."""
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 

@@ -29,8 +29,7 @@ DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked f
 
 @dataclass(frozen=True, eq=False)
 class ExploredAspects:
-    """For each row and aspect: the effect and the clause that carries it; the span of one that is not there
-    is empty."""
+    """For each row and aspect the effect and the clause that carries it; of one not there, an empty span."""
 
     names: tuple[str, ...]
     unit: str  # of the effects: "stars", "points" or, of a number's own, "number"
@@ -128,10 +127,7 @@ def explore_data(
     models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
     name: str = "data", of_rows: int | None = None, progress: bool = False,
 ) -> ExploredData:  # fmt: skip
-    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels.
-
-    >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
-    """
+    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels."""
     if not items:
         raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
     first, *others = models

@@ -6,8 +6,12 @@ import asyncio
 import os
 import signal
 import socket
-from contextlib import ExitStack
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
@@ -90,3 +94,22 @@ def listen(host: str, port: int) -> socket.socket:
 def is_loopback(listening: socket.socket) -> bool:
     """Whether only this machine can connect."""
     return ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+
+
+@contextmanager
+def address_shown(doing: str, browser: bool = True) -> Iterator[Callable[[str], None]]:
+    """Prints an address, and opens it by way of a page that only this user can read, until the block ends.
+
+    The command line of a browser is there for all users of the machine to see; the address has the token.
+    """
+    with TemporaryDirectory(prefix="limelight-") as folder:
+
+        def show(url: str) -> None:
+            print(f"{doing} at {url}\nCtrl-C ends", flush=True)
+            if browser:
+                page = Path(folder, "open.html")
+                page.touch(mode=0o600)
+                page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
+                webbrowser.open(page.as_uri())
+
+        yield show
