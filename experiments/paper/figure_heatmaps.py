@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from limelight.explain.overview import redundancy
 from limelight.reading.colours import LIGHT, levels
 from limelight.reading.pieces import printable
 from limelight.reading.wrap import ems
@@ -83,7 +82,7 @@ def _figures(kept: Readings, results: ResultsByRun, data: Data, model: str) -> t
     if model not in kept:
         return "-", "-", "-"
     found = [np.array(each["attention"]) for each in _all(kept[model])]
-    overlaps = [redundancy(A @ A.T) for A in found]
+    overlaps = [(A @ A.T)[~np.eye(len(A), dtype=bool)].mean() if len(A) > 1 else 0.0 for A in found]
     focus = [(A.sum(axis=0) / A.sum()).max() for A in found]
     accuracy = percent(figures(results, data, model))
     return f"{np.mean(overlaps):.3f}", f"{np.mean(focus):.3f}", accuracy

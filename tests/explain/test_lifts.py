@@ -290,7 +290,14 @@ def test_it_is_the_first_section_of_a_report():
     assert "Over time, by month" in page
     plain = model_of(aspects={})
     assert 'id="aspects"' not in to_report(plain, TEXTS, truth)
-    assert 'id="aspects"' not in to_report([model_of(), plain], TEXTS, truth, names=["a", "b"])
+
+
+def test_an_aspect_is_named_as_people_say_it():
+    named = {"bed_quality": ASPECTS["even"], "sea_view": ["w3"], "no_such_thing": ["nothing"]}
+    page = to_report(model_of(aspects=named), TEXTS, dates=DATES, groups=GROUPS, by="hotel")
+    assert "<bdi>bed quality</bdi>" in page
+    assert "Not mentioned in any text: no such thing." in page
+    assert not {"bed_quality", "sea_view", "no_such_thing"} & set(re.findall(r"\w+", page))
 
 
 def test_the_figures_of_a_report_do_not_depend_on_aspects():
@@ -322,8 +329,6 @@ def test_refusals():
         measure_lifts(model, TEXTS, labels=["five", *truth[1:]])
     with refuses("no-aspects"):
         to_report(model_of(aspects={}), TEXTS, truth, groups=GROUPS)
-    with refuses("option-conflict"):
-        to_report([model, model], TEXTS, truth, names=["a", "b"], groups=GROUPS)
     with refuses("length-mismatch"):
         to_report(model_of(aspects={}), TEXTS)
     with refuses("length-mismatch"):

@@ -213,6 +213,15 @@ def normalise(phrase: str) -> str:
     return " ".join(phrase.replace("’", "'").casefold().split())
 
 
+def plain_name(aspect: str) -> str:
+    """An aspect as people say it.
+
+    >>> plain_name("sleep_quality")
+    'sleep quality'
+    """
+    return " ".join(aspect.replace("_", " ").split())
+
+
 def _parse(name: Any, about: Any) -> Aspect:
     if not isinstance(about, Mapping):
         return Aspect(name, about)

@@ -1,9 +1,8 @@
-"""Calibration of a model's probabilities, and how certain a measured accuracy is."""
+"""Calibration of a model's probabilities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, fsum, lgamma, log
 
 import numpy as np
 
@@ -35,16 +34,3 @@ def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibrat
     counts = np.bincount(bins, minlength=BINS)
     means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
     return Calibration(counts, *means)
-
-
-def mcnemar(first_only: int, second_only: int) -> float:
-    """The probability that two equally good models differ this much: McNemar's exact test, two-sided.
-
-    Takes the number of texts that only the first model, and only the second, gets right.
-
-    >>> round(mcnemar(1, 8), 4)
-    0.0391
-    """
-    total, fewer = first_only + second_only, min(first_only, second_only)
-    binomials = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]  # logs
-    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in binomials))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..aspects.seeds import plain_name
 from .intervals import Difference, Mean
 from .lifts import CLASS, MIN_TEXTS, GroupLift, Lift, Lifts
 from .periods import MAX_PERIODS
@@ -41,7 +42,7 @@ class LiftsPage:
         self.lifted = WORDS.get(lifts.unit, "the answer")
         self.title = f"What lifts and what lowers {self.lifted}"
         self.mentioned = [each for each in lifts.aspects if each.texts]
-        self.unmentioned = [each.name for each in lifts.aspects if not each.texts]
+        self.unmentioned = [plain_name(each.name) for each in lifts.aspects if not each.texts]
         self._factor = 100 if lifts.unit == "probability" else 1
         sizes = [abs(x) for each in self.mentioned for x in (each.effect.low, each.effect.high) if x]
         largest = self._factor * max(sizes, default=1.0)
@@ -80,7 +81,9 @@ class LiftsPage:
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
         most = max(self.mentioned, key=lambda each: each.texts)
-        told = [f"{most.share:.0%} of the texts speak of {most.name}, more than of anything else."]
+        told = [
+            f"{most.share:.0%} of the texts speak of {plain_name(most.name)}, more than of anything else."
+        ]
         apart = [each for each in self.mentioned if each.stands_out and each.apart]
         if apart:
             told.append(
@@ -96,7 +99,9 @@ class LiftsPage:
         assert each.others is not None
         own, others = (self.answer(found.mean) for found in (each.answers, each.others))
         stars = " stars" if self.lifts.unit == "stars" else ""
-        return f"Those that speak of {each.name} gave {own}{stars} on average, the others {others}."
+        return (
+            f"Those that speak of {plain_name(each.name)} gave {own}{stars} on average, the others {others}."
+        )
 
     # ------------------------------------------------------------ stars
 
@@ -151,7 +156,7 @@ class LiftsPage:
         shown = [mean for one in self.drawn for mean in one.periods[-MAX_PERIODS:] if mean.n >= MIN_TEXTS]
         scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
         means = each.periods[-MAX_PERIODS:]
-        return effects_plot(each.name, self.period_labels, means, scale, self.signed, MIN_TEXTS)
+        return effects_plot(plain_name(each.name), self.period_labels, means, scale, self.signed, MIN_TEXTS)
 
     # ------------------------------------------------------------ by group
 

@@ -38,7 +38,7 @@ class ModelReport:
     calibration: Calibration
     correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
     confidence: np.ndarray  # (texts,)
-    measured: np.ndarray  # (texts,) bool: those that the models did not learn from, if there are any
+    measured: np.ndarray  # (texts,) bool: those that it did not learn from, if there are any
     sample: np.ndarray  # (read,): the numbers of the texts that the following are of
     readings: list[AnyReading]
     truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
@@ -83,11 +83,6 @@ class ModelReport:
         true = self.metrics.counts[2]
         return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
-    @cached_property
-    def correct_read(self) -> np.ndarray:
-        """(read,): whether the prediction of each text that was read is right."""
-        return np.asarray(self.correct[self.sample])
-
     def true_label(self, read: int) -> str:
         """The label of a text that was read in the data, or all of them."""
         if not self.several:
@@ -129,15 +124,15 @@ class Baselines(NamedTuple):
     lines: tuple[tuple[str, tuple[Any, ...]], ...]  # a name, and its accuracy on each split
 
 
-def baselines_of(report: ModelReport, data: str, tf_idf: float | None) -> Baselines | None:
+def baselines_of(report: ModelReport, data: str) -> Baselines | None:
     """The table; none where a text may have several labels."""
     if report.several:
         return None
     label, share = report.largest_class
-    here, saved = [report.accuracy, tf_idf, share], _saved_figures(report.model.facts)
+    here, saved = [report.accuracy, None, share], _saved_figures(report.model.facts)
     for name, (rows, *figures) in list(saved.items()):
         if (rows, figures[0], figures[2]) == (report.metrics.rows, report.accuracy, share):
-            here[1] = figures[1] if tf_idf is None else tf_idf  # the same rows
+            here[1] = figures[1]  # the same rows
             del saved[name]
     found = {data: here} | {name: figures for name, (_, *figures) in saved.items()}
     names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..aspects.seeds import plain_name
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..storage.files import atomic_file
@@ -75,7 +76,7 @@ class Summary:
         count = f"{lifts.texts:,} review{'' if lifts.texts == 1 else 's'}"
         says = "says" if lifts.texts == 1 else "say"
         self.title = " ".join(title.split())[:MAX_TITLE] or f"What {count} {says}"
-        self.statements, self.plain_name = certain_statements(lifts), plain_name
+        self.statements = certain_statements(lifts)
 
     def html(self) -> str:
         """The page as HTML."""
@@ -247,15 +248,6 @@ class Summary:
 def gap(each: Lift) -> float:
     """How much higher answers are where an aspect is mentioned than where it is not."""
     return each.apart.difference if each.apart else 0.0
-
-
-def plain_name(aspect: str) -> str:
-    """An aspect as people say it.
-
-    >>> plain_name("sleep_quality")
-    'sleep quality'
-    """
-    return " ".join(aspect.replace("_", " ").split())
 
 
 def listed(names: Sequence[str]) -> str:

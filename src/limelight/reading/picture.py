@@ -221,23 +221,6 @@ def row_ranges(rows: Sequence[int]) -> str:
     return ", ".join("–".join(map(str, span)) for span in spans)
 
 
-def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
-    """Give the pictures one colour scale for what was read, to make them comparable.
-
-    What decided keeps its own: the scores of two models have nothing in common.
-    """
-    top = max((picture.overall.top for picture in pictures), default=0.0)
-    rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
-
-    def rescale(picture: Picture) -> Picture:
-        groups, rows = (
-            tuple(replace(heat, top=rows_top) for heat in maps) for maps in (picture.groups, picture.rows)
-        )
-        return replace(picture, overall=replace(picture.overall, top=top), groups=groups, rows=rows)
-
-    return list(map(rescale, pictures))
-
-
 def _answers(side: Reading) -> tuple[int, ...]:
     """The numbers of the predicted classes."""
     answers = find_task(side.task)
