@@ -35,8 +35,6 @@ EXAMPLES, EXAMPLE_WORDS = 3, range(4, 13)  # of an aspect; of an example
 
 
 class Found(NamedTuple):
-    """An aspect that was found."""
-
     aspect: Aspect
     share: float  # of the texts that mention it
     examples: tuple[str, ...] = ()  # clauses

@@ -112,7 +112,6 @@ class Aspects(Sequence[Aspect]):
         return cls(_parse(name, about) for name, about in given.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as in a JSON file."""
         return {aspect.name: aspect.to_json() for aspect in self}
 
     # ------------------------------------------------------------ edits
@@ -125,7 +124,6 @@ class Aspects(Sequence[Aspect]):
         raise LimelightError(f"there is no aspect {name[:60]!r}; there are: {known}", code="aspect-unknown")
 
     def rename(self, old: str, new: str) -> Aspects:
-        """Give an aspect another name."""
         return self._replaced(old, replace(self.find(old), name=new))
 
     def merge(self, names: Iterable[str], into: str) -> Aspects:

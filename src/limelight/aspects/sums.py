@@ -27,8 +27,6 @@ _WORDS = {"but", "although", "though", "however", "while", "whereas", "except", 
 
 
 class AspectClause(NamedTuple):
-    """A clause that mentions an aspect."""
-
     span: tuple[int, int]  # where it is in the text
     effect: float  # what its words add to the answer as part of this aspect
     words: float = 0.0  # how many they are; those of a clause with k aspects count 1/k for each
@@ -49,7 +47,6 @@ class AspectShare:
 
     @property
     def words(self) -> float:
-        """How many words belong to it."""
         return sum(each.words for each in self.clauses)
 
     @property
@@ -255,8 +252,6 @@ Owners = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, 
 
 
 class Forms(NamedTuple):
-    """Every form of every seed."""
-
     owners: dict[str, Owners]
     starts: frozenset[str]  # their first two characters: most words of a text are none of them
     longest: int  # characters of a text that can be one

@@ -32,7 +32,6 @@ class Leak(NamedTuple):
     of_group: int  # texts of that group that have it
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         return self._asdict()
 
 

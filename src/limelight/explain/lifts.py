@@ -60,8 +60,6 @@ CLASS = "predicted class"  # what texts are grouped by where an effect is on the
 
 
 class Quote(NamedTuple):
-    """A clause in its text."""
-
     text: int  # its number, from 0
     before: str
     clause: str
@@ -81,7 +79,6 @@ class Answers(NamedTuple):
     low: Mean  # the share below it
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
         return {name: mean._asdict() for name, mean in self._asdict().items()}
 
 
@@ -105,7 +102,6 @@ class Lift(NamedTuple):
     answers_by_period: tuple[Mean, ...] = ()  # of the texts that mention it in each
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
-        """Plain values, with the names of the periods."""
         found: dict[str, Any] = {"name": self.name, "texts": self.texts, "share": self.share}
         found["effect"] = self.effect._asdict()
         if self.answers and self.others:
@@ -122,8 +118,6 @@ class Lift(NamedTuple):
 
 
 class GroupLift(NamedTuple):
-    """One aspect in one group."""
-
     group: str
     aspect: str
     effect: Mean
@@ -133,7 +127,6 @@ class GroupLift(NamedTuple):
     quote: Quote | None  # the clause that did most in that direction
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
         found = {"group": self.group, "aspect": self.aspect, "effect": self.effect._asdict()}
         found["answers"] = self.answers._asdict()
         apart = {"difference": self.difference and self.difference._asdict(), "certain": self.certain}
@@ -153,7 +146,6 @@ class Groups(NamedTuple):
     ]  # of all groups and aspects mentioned: the surest and largest differences first
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
         texts = dict(zip(self.names, self.counts, strict=True))
         answers = {name: each._asdict() for name, each in zip(self.names, self.answers, strict=True)}
         found = {"by": self.by, "texts": texts, "missing": self.missing, "answers": answers}
@@ -179,7 +171,6 @@ class Lifts:
     leaks: tuple[Leak, ...] = ()  # words that may be names, where nothing else is measured
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         labels = self.periods.labels if self.periods else ()
         found = {"unit": self.unit, "texts": self.texts, "without_mention": self.silent}
         if self.answers:
@@ -256,7 +247,6 @@ class AspectTexts:
         self.classes: list[str] = []
 
     def read(self, progress: bool = False) -> Lifts:
-        """Read all texts for their aspects alone."""
         leaks = Leaks()
         for k, reading in enumerate(stream_texts(self.model, self.texts, progress=progress)):
             self.add(reading)
@@ -264,7 +254,6 @@ class AspectTexts:
         return replace(self.measure(), leaks=leaks.find())
 
     def add(self, reading: Reading) -> None:
-        """The next text."""
         k, self.count = self.count, self.count + 1
         self.classes.append(str(reading.label) if self.unit == "probability" else "")
         found = reading.aspect_sum
@@ -348,7 +337,6 @@ class AspectTexts:
 
     @cached_property
     def _values(self) -> np.ndarray:
-        """(texts,): the answers, given or predicted."""
         return self.answers if self.given is None else self.given
 
     def _beside(self, here: np.ndarray) -> tuple[Answers | None, Answers | None, Difference | None]:
@@ -475,7 +463,6 @@ def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
 
 
 def unit_of(model: Model) -> str:
-    """What effects are counted in."""
     if find_task(model.task).is_number:
         return "number"
     return "stars" if are_numbers(model.labels) else "probability"

@@ -64,13 +64,11 @@ class LiftsPage:
         return shown if not shown.strip("0.") else f"{'+' if value > 0 else '−'}{shown}"
 
     def interval(self, found: Mean | Difference | None) -> str:
-        """From where to where."""
         if found is None or found.low is None:
             return ""
         return f"{self.signed(found.low)} to {self.signed(found.high)}"
 
     def bar(self, found: Mean) -> Bar:
-        """The bar of a mean."""
         return _bar(found.mean, found.low, found.high, *self._scale)
 
     # ------------------------------------------------------------ sentences
@@ -106,11 +104,9 @@ class LiftsPage:
     # ------------------------------------------------------------ stars
 
     def answer(self, found: Mean | None) -> str:
-        """A mean of answers as text."""
         return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
 
     def answer_interval(self, found: Mean) -> str:
-        """From where to where."""
         if found.low is None or found.high is None or found.n < MIN_TEXTS:
             return ""
         return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
@@ -135,12 +131,10 @@ class LiftsPage:
 
     @property
     def has_change(self) -> bool:
-        """Whether there are several periods."""
         return self.lifts.periods is not None and len(self.lifts.periods.labels) > 1
 
     @property
     def period_labels(self) -> Sequence[str]:
-        """The periods shown: the last ones."""
         assert self.lifts.periods is not None
         return self.lifts.periods.labels[-MAX_PERIODS:]
 
@@ -152,7 +146,6 @@ class LiftsPage:
         return f"{self.signed(each.change.difference)} ({self.interval(each.change)}){sure}"
 
     def plot(self, each: Lift) -> str:
-        """The effect in each period."""
         shown = [mean for one in self.drawn for mean in one.periods[-MAX_PERIODS:] if mean.n >= MIN_TEXTS]
         scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
         means = each.periods[-MAX_PERIODS:]
@@ -162,7 +155,6 @@ class LiftsPage:
 
     @property
     def by_class(self) -> bool:
-        """Whether the groups are those of the predicted classes."""
         return self.lifts.groups is not None and self.lifts.groups.by == CLASS
 
     @property
@@ -178,7 +170,6 @@ class LiftsPage:
 
     @property
     def certain(self) -> int:
-        """How many differences are certain."""
         return sum(each.certain for each in self.compared)
 
     @property
@@ -212,7 +203,6 @@ class LiftsPage:
         return int(np.clip(round(6 * found.mean / top), -6, 6))
 
     def given(self) -> dict[str, Any]:
-        """What the template takes."""
         return {"page": self, "lifts": self.lifts, "least": MIN_TEXTS, "max_periods": MAX_PERIODS}
 
 

@@ -30,8 +30,6 @@ MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of 
 
 @dataclass(frozen=True, eq=False)
 class ModelReport:
-    """One model on the data."""
-
     name: str
     model: Model
     metrics: Metrics | LabelMetrics  # of the texts that are `measured`, like all figures
@@ -47,7 +45,6 @@ class ModelReport:
 
     @property
     def has_max_row(self) -> bool:
-        """Whether the last row is the max-pooled one."""
         return rows_of(self.model.recipe.model).has_max_row
 
     @cached_property
@@ -57,12 +54,10 @@ class ModelReport:
 
     @property
     def several(self) -> bool:
-        """Whether a text may have several labels."""
         return find_task(self.model.task).has_several
 
     @property
     def accuracy(self) -> float:
-        """The share of texts whose prediction is right."""
         return float(self.correct[self.measured].mean())
 
     @property
@@ -74,7 +69,6 @@ class ModelReport:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy."""
         return wilson(self.accuracy, self.metrics.rows)
 
     @property
@@ -84,14 +78,12 @@ class ModelReport:
         return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
     def true_label(self, read: int) -> str:
-        """The label of a text that was read in the data, or all of them."""
         if not self.several:
             return self.labels[int(self.truth[read])]
         return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[read])) or NO_LABEL
 
     @property
     def labels(self) -> list[str]:
-        """The names of the classes."""
         return [printable(str(label)) for label in self.model.labels]
 
     @cached_property

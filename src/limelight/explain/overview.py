@@ -13,8 +13,6 @@ from ..reading.row_names import row_words
 
 
 class RowOverview(NamedTuple):
-    """One row on a data set."""
-
     row: int  # counted from 0
     words: tuple[tuple[str, float], ...]  # what it reads, each with its attention above an even share
     name: str  # of what it reads; "" if that is nothing in particular

@@ -83,7 +83,6 @@ def _examples(report: ModelReport, rng: np.random.Generator) -> list[list[Markup
 
 
 def _errors(report: ModelReport) -> list[Markup]:
-    """The most confident wrong predictions."""
     wrong = np.flatnonzero(~report.correct[report.sample])
     confidence = np.array([report.readings[k].confidence for k in wrong])
     surest = wrong[np.argsort(-confidence, kind="stable")[:MAX_ERRORS]]
@@ -91,7 +90,6 @@ def _errors(report: ModelReport) -> list[Markup]:
 
 
 def _small_card(report: ModelReport, text: int) -> Markup:
-    """A picture of what decided alone."""
     picture = make_picture(report.readings[text])
     return card(replace(picture, truth=report.true_label(text), groups=(), rows=()), explained=False)
 
@@ -118,5 +116,4 @@ def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:
 
 
 def _wrong(metrics: Metrics) -> np.ndarray:
-    """The confusion matrix without what is right."""
     return np.asarray(metrics.confusion * (1 - np.eye(len(metrics.confusion), dtype=int)))

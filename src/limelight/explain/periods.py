@@ -187,7 +187,6 @@ def _number(day: date, unit: str) -> int:
 
 
 def _label(number: int, unit: str) -> str:
-    """The name of a period; of a week, its Monday."""
     if unit == "week":
         return date.fromordinal(7 * number + 1).isoformat()
     per_year = {"month": 12, "quarter": 4, "year": 1}[unit]

@@ -122,7 +122,6 @@ class Report(NamedTuple):
     leaks: tuple[Leak, ...] = ()  # words that may be names
 
     def html(self) -> str:
-        """The page."""
         if self.model and self.seen:
             rng = np.random.default_rng(self.seed)
             return render_report(

@@ -16,8 +16,6 @@ GROUP, TREND = "group", "trend"
 
 
 class Statement(NamedTuple):
-    """One of them."""
-
     kind: str  # GROUP or TREND
     aspect: str
     group: str  # of the kind GROUP, otherwise ""
@@ -29,16 +27,13 @@ class Statement(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """1 for better, -1 for worse."""
         return 1 if self.amount > 0 else -1
 
     @property
     def at_least(self) -> float:
-        """How large it is at least."""
         return max(self.low, -self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         return {**self._asdict(), "quotes": [each.to_dict() for each in self.quotes]}
 
 

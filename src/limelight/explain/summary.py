@@ -29,8 +29,6 @@ UNITS = {"stars": "stars", "number": ""}  # of effects that have a meaning for e
 
 
 class GroupRow(NamedTuple):
-    """A group in the table."""
-
     name: str
     texts: int
     answers: Mean
@@ -39,8 +37,6 @@ class GroupRow(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A month, or another period."""
-
     name: str
     answers: Mean
 
@@ -79,14 +75,12 @@ class Summary:
         self.statements = certain_statements(lifts)
 
     def html(self) -> str:
-        """The page as HTML."""
         return render_page(
             "summary.html.jinja", own_style="summary.css.jinja", title=self.title, page=self,
             lifts=self.lifts,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         said = {"title": self.title, "certain": [each.to_dict() for each in self.statements]}
         return {**said, "aspects": self.lifts.to_dict()}
 
@@ -116,7 +110,6 @@ class Summary:
 
     @property
     def answers_are(self) -> str:
-        """What the tables have means of."""
         unit = self.unit or "numbers"
         return (
             f"{unit} that came with the reviews"
@@ -182,7 +175,6 @@ class Summary:
 
     @property
     def aspects(self) -> list[Lift]:
-        """The aspects that are mentioned most."""
         found = sorted((each for each in self.lifts.aspects if each.texts), key=lambda each: -each.texts)
         return found[:MAX_ASPECTS]
 

@@ -59,7 +59,6 @@ class Trust:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`."""
         return {
             "verdict": self.verdict,
             "texts": self.texts,

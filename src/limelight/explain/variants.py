@@ -28,8 +28,6 @@ _MAX_WORDS = 2**22  # of variants in memory at once
 
 @dataclass(frozen=True, eq=False)
 class TokenIds:
-    """The word ids of a text, or of both texts of a pair."""
-
     sides: tuple[np.ndarray, ...]  # (n,), and for a pair (m,)
 
     def __len__(self) -> int:

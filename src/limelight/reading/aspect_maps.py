@@ -21,8 +21,6 @@ MAX_CLAUSES_DRAWN = 8  # of an aspect; of more, those with the largest effects
 
 @dataclass(frozen=True)
 class AspectMaps:
-    """The answer by aspect."""
-
     maps: tuple[HeatMap, ...]  # one for each aspect that is mentioned, in the model's order
     sum_line: str
     not_mentioned: str  # in a sentence; empty if all are mentioned
@@ -61,7 +59,6 @@ def unit_of(reading: Reading) -> str:
 
 
 def shown_parts(found: AspectSum, mentioned: list[AspectShare], unit: str) -> list[str]:
-    """The bias, the effects and the rest, as they are shown."""
     return captions.aspect_effects([found.bias, *(share.effect for share in mentioned), found.rest], unit)
 
 
@@ -72,6 +69,5 @@ def _clauses(share: AspectShare, pieces: Pieces) -> tuple[tuple[int, int], ...]:
 
 
 def _pieces_of(pieces: Pieces, start: int, end: int) -> tuple[int, int]:
-    """The pieces, from first to end, that a part of the text is in."""
     inside = [k for k, (first, last) in enumerate(pieces.spans) if first < end and last > start]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)

@@ -204,13 +204,11 @@ class WordPainter:
 
 
 def _shade(links: Links, s: int, t: int) -> str:
-    """The colour of a cell, as an attribute."""
     (level,) = levels(links.matrix[s, t : t + 1], links.top)
     return f" class={colour_class(level)}" if level else ""
 
 
 def _marked_word(word: str, number: str, level: int, known: bool) -> str:
-    """A word with a negative weight or outside the vocabulary."""
     tag = "b" if level else "span"
     classes = [colour_class(level)] * bool(level) + ["u"] * (not known)
     title = number if known else f"{number}, not in the vocabulary"
@@ -243,7 +241,6 @@ def templates(package: str = __package__) -> Environment:
 
 @cache
 def style() -> Markup:
-    """The style sheet of the pictures, for one `<style>` element."""
     return render_style(templates(), "style.css.jinja")
 
 

@@ -59,7 +59,6 @@ class Links:
 
     @property
     def top(self) -> float:
-        """The contribution with the thickest line."""
         return max((abs(weight) for _, _, weight in self.pairs), default=0.0)
 
     @property
@@ -120,7 +119,6 @@ class Drawing(NamedTuple):
 
 
 def draw_links(texts: Sequence[Pieces], heat: HeatMap, links: Links) -> Drawing:
-    """The words of the pairs and the lines between them."""
     words = [
         {k: shorten(word_name(texts[side], k), _MAX_WORD_EMS, ems) for k in column}
         for side, column in enumerate(links.columns())
@@ -169,7 +167,6 @@ def _line(
 
 
 def _labels(links: Links, x: float, heights: Sequence[dict[int, float]]) -> list[str]:
-    """The numbers of the thick lines, where one does not hide another."""
     found: dict[float, str] = {}
     for s, t, weight in links.pairs:
         y = (heights[0][s] + heights[1][t]) / 2

@@ -134,7 +134,6 @@ def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> l
 
 
 def _column(words: list[str]) -> list[str]:
-    """The words, all as wide as the widest."""
     width = max(map(cells, words), default=0)
     return [f"{word}{' ' * (width - cells(word))}" for word in words]
 

@@ -132,7 +132,6 @@ def reader_card(*, recipe: Recipe, vocabulary: int, facts: Mapping[str, Any]) ->
 
 
 def row_words(facts: Mapping[str, Any]) -> list[str]:
-    """The words of each row, as one line each."""
     rows = facts.get("rows")
     if not isinstance(rows, list):
         return []
@@ -259,10 +258,8 @@ def quote(value: Any) -> str:
 
 
 def one_line(value: Any) -> str:
-    """A value as one line."""
     return " ".join(str(value).split())
 
 
 def plain(value: Any) -> str:
-    """Text without markup."""
     return str(value).replace("&", "&amp;").replace("<", "&lt;")

@@ -42,7 +42,6 @@ class DeviceOptions(TypedDict, total=False):
 def start_runner(
     parts: Parts, *, precision: str | None = None, threads: int | None = None, device: str = "cpu"
 ) -> Runner:
-    """What runs the network of a model."""
     if parts.modules:
         check_choice("with a part of your own, precision", precision, (None, "float32"))
         from .module_runner import ModuleRunner

@@ -91,7 +91,6 @@ class Parts:
 
     @property
     def is_reader(self) -> bool:
-        """Whether its head gives a vector."""
         return self.recipe.model.is_reader
 
 

@@ -325,7 +325,6 @@ class Model(Embedder):
         return off
 
     def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
-        """The numbers of the class to ask about and of the one to ask against."""
         answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"

@@ -74,8 +74,6 @@ def predict_table(
 
 
 class Labelled(NamedTuple):
-    """What a model predicts for rows with labels."""
-
     outputs: np.ndarray  # (rows, classes)
     truth: np.ndarray  # as in text/tasks.py: class numbers (rows,), or others
     learnt: np.ndarray | None  # (rows,) bool: whether it learnt from them; None if it does not know
@@ -141,7 +139,6 @@ class Predictions:
         self.columns = [column for column, _ in self._new(np.empty((0, len(model.labels)), np.float32))]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
-        """Predict for every row, write them and return their number."""
         count = 0
         for some, values in self.stream(rows, progress):
             writer.append(some, values)

@@ -86,7 +86,6 @@ class Runner(ABC):
         return np.concatenate([self.run_head(*block, output=output) for block in blocks])
 
     def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
-        """(texts, classes)."""
         return self.classify(self.embed_sentences(sentences, budget))
 
     def pair_probabilities(self, prepared: tuple[Sentences, np.ndarray], budget: int) -> np.ndarray:
@@ -122,7 +121,6 @@ class Runner(ABC):
         return M
 
     def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
-        """Everything the encoder computes for each text."""
         max_length = self.recipe.text.max_length or None
         located = [self.tokenizer.locate(text) for text in texts]
         ids, offsets = ([pair[side][:max_length] for pair in located] for side in (0, 1))
@@ -142,7 +140,6 @@ class Runner(ABC):
         return VectorParts(self.weights, self.recipe.model, self.threads, self.without_words)
 
     def parts(self, texts: list[str]) -> list[TextParts]:
-        """The vector of each text and what each word does to it."""
         of, sentences, found = self.vector_parts, self.sentences(texts), {}
         for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             lengths = sentences.lengths[batch].tolist()
@@ -158,7 +155,6 @@ class Runner(ABC):
         return [found[k] for k in range(len(texts))]
 
     def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        """(r, r): each row's share in one unit vector times each row's share in the other."""
         return self.vector_parts.row_products(M, M2)
 
     # ------------------------------------------------------------ some texts at a time

@@ -238,7 +238,6 @@ def _given_once(sentences: Any, texts: Any, inputs: Any) -> Any:
 
 
 def _check_count(name: str, value: Any) -> None:
-    """Raise unless it is None or a whole number of at least 1."""
     if value is not None and (not isinstance(value, Integral) or isinstance(value, bool)):
         raise bad_value(f"{name} is {value!r}; it must be a whole number")
     check_at_least(name, value, 1)

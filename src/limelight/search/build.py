@@ -176,7 +176,6 @@ class _Replaced:
         self._dead = ~living_texts(shards)
 
     def check_none(self, corpus: Corpus) -> None:
-        """Raise if there is one."""
         found = find_rows(self._config, self._shards, corpus.keys)
         taken = [key for key, places in found.items() if places[0] < self._first]
         if taken:
@@ -210,7 +209,6 @@ def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
 
 
 def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
-    """Delete the rows that have these keys; return how many there were."""
     config, shards = open_shards(folder)
     found = find_rows(config, shards, keys)
     if found:

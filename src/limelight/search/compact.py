@@ -94,7 +94,6 @@ def _rewrite(
 def _pieces(
     run: Sequence[Shard], rows: int, drop: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]]:
-    """The vectors, scales and entries of each new shard."""
     kept = [range(len(shard)) if shard.alive is None or not drop else np.flatnonzero(shard.alive).tolist()
             for shard in run]  # fmt: skip
     at = [(shard, place) for shard, places in zip(run, kept, strict=True) for place in places]

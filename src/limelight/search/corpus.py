@@ -162,7 +162,6 @@ class Corpus:
             raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
 
     def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
-        """The text of a row in memory, and its other columns."""
         if not isinstance(row, Mapping):
             return row, {}
         name = self.text or "text"

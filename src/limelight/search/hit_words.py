@@ -83,8 +83,6 @@ def _count_words(model: Model | Reader, text: str) -> int:
 
 
 class _PairFinder:
-    """The pairs of the words of a query with those of texts."""
-
     def __init__(self, model: Model | Reader, query: str) -> None:
         self._model, self._query = model, query
         self.can_read = _count_words(model, query) <= MAX_WORDS

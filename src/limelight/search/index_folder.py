@@ -63,8 +63,6 @@ class Source:
 
 @dataclass
 class IndexConfig:
-    """What index.json holds."""
-
     model: str  # a folder, or "reader"
     model_sha256: str  # of its config.json
     size: int  # of a vector
@@ -86,12 +84,10 @@ class IndexConfig:
 
     @property
     def rows(self) -> int:
-        """All texts, the deleted ones too."""
         return sum(shard.rows for shard in self.shards)
 
     @property
     def living(self) -> int:
-        """The texts that are not deleted."""
         return self.rows - (self.deleted.count if self.deleted else 0)
 
     def find_source(self, text: str | None, is_same: Callable[[str], bool]) -> Source | None:
@@ -103,13 +99,11 @@ class IndexConfig:
         return None
 
     def new_source(self, name: str, sha256: str, text: str | None) -> Source:
-        """A corpus that is not in the index yet."""
         self.sources.append(Source(name, sha256, text, before=self.numbered))
         return self.sources[-1]
 
     @property
     def shard_rows(self) -> int:
-        """The texts of a full shard."""
         return max(1, min(SHARD_TEXTS, SHARD_BYTES // self.size))
 
 

@@ -44,8 +44,6 @@ _KINDS: dict[str, type] = {"vectors": np.uint8, "scales": np.float32, "lines": n
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """What index.json says of a shard."""
-
     file: str
     rows: int
     bytes: int
@@ -75,7 +73,6 @@ class Shard:
 
     @property
     def living(self) -> int:
-        """The texts that are not deleted."""
         return len(self) if self.alive is None else int(self.alive.sum())
 
     def check(self) -> None:

@@ -18,8 +18,6 @@ IN_MEMORY = 2**24  # bytes; more are written beside the index, in a file that ha
 
 @dataclass(frozen=True)
 class Part:
-    """A run of lines, and the SHA-256 of its bytes."""
-
     start: int
     end: int
     sha256: str
