@@ -99,7 +99,7 @@ def test_the_words_of_a_clause_belong_to_each_of_its_aspects_by_an_equal_share()
     assert service.weights.tolist() == [0.5, 1.0, 1.5, 2.0, 0, 6.0, 7.0]
     assert (rooms.effect, service.effect) == (5.0, 18.0)
     assert (service.clause, service.span) == ("Bad staff", (21, 30))
-    assert read("Big room nice staff. Bad staff").rest == 5.0  # the full stop
+    assert read("Big room nice staff. Bad staff").aspect_sum.rest == 5.0  # the full stop
 
 
 def test_the_strongest_clause_may_be_a_negative_one():
@@ -151,7 +151,7 @@ def test_stars_of_an_effect(effect, stars):
 def test_what_has_no_sum_over_words():
     assert make_reading("A room").aspects == ()
     with refuses("no-prediction"):
-        _ = make_reading("A room").rest
+        _ = make_reading("A room").aspect_sum
     with refuses("model-task"):
         _ = read("A room", task="multi-label").aspects
 

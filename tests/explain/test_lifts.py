@@ -18,7 +18,7 @@ from browsers import needs_chromium
 from limelight.aspects.refits import refits_to_json
 from limelight.explain import measure_lifts, to_report
 from limelight.explain.intervals import Difference, mean_of, share_of
-from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _marked, _quote
+from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _mark, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
 from limelight.explain.pages import render_lifts
 from limelight.explain.statements import certain_statements
@@ -126,7 +126,6 @@ def test_the_figures_by_hand():
             of_texts = mean_of(by_hand)
             assert each.effect.mean == pytest.approx(of_texts.mean)
             assert each.effect.n < 2 or each.effect.low < of_texts.low < of_texts.high < each.effect.high
-            assert each.stars.mean == pytest.approx(np.mean([one.estimated for one in own]))
             assert sum(period.n for period in each.periods) == len(own)
     assert lifts.periods.labels == ("2012-01", "2012-02", "2012-03", "2012-04")
     (even,) = (each for each in lifts.aspects if each.name == "even")
@@ -201,7 +200,7 @@ def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] 
         model_of(aspects={name: ["room"] for name in names}), texts, groups=groups, by="hotel"
     )
     found.effect, found.mentioned = effects, ~np.isnan(effects)
-    found.clause_effect, found.stars = np.nan_to_num(effects), np.nan_to_num(effects)
+    found.clause_effect = np.nan_to_num(effects)
     found.spans[:], found.answers = (0, 8), 3 + np.nan_to_num(effects[:, 0])
     found.refits, found.alone[:] = np.repeat(effects[:, :, None], 4, axis=2), True
     found._agree = lambda quotes, sign: [True] * len(quotes)  # type: ignore[method-assign]
@@ -309,11 +308,14 @@ def test_the_figures_of_a_report_do_not_depend_on_aspects():
 
 
 def test_a_change_is_certain_among_all_aspects():
-    one = Lift("a", 9, 0.5, mean_of(np.arange(9.0)), None, (), (), change=Difference(0.4, 0.1, 0.7, 0.04))
-    assert [each.changed for each in _marked([one])] == [True]
+    one = Lift("a", 9, 0.5, mean_of(np.arange(9.0)), (), (), change=Difference(0.4, 0.1, 0.7, 0.04))
+    assert [each.changed for each in _mark([one], "change", "changed")] == [True]
     none = one._replace(change=None)
     assert not any(
-        each.changed for each in _marked([one._replace(change=one.change._replace(chance=0.3)), one, none])
+        each.changed
+        for each in _mark(
+            [one._replace(change=one.change._replace(chance=0.3)), one, none], "change", "changed"
+        )
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .lifts import Lifts, Quote
+from .lifts import Lifts, Quote, plain
 
 GROUP, TREND = "group", "trend"
 
@@ -34,7 +34,7 @@ class Statement(NamedTuple):
         return max(self.low, -self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self._asdict(), "quotes": [each.to_dict() for each in self.quotes]}
+        return {**self._asdict(), "quotes": plain(self.quotes)}
 
 
 def certain_statements(lifts: Lifts) -> list[Statement]:

@@ -299,11 +299,6 @@ class Reading(_Predicted):
         """Whether the model has aspects, and what decided is a sum: that of other ways is none."""
         return bool(self.aspect_list.enabled) and self.decided is not None and self.bias is not None
 
-    @property
-    def rest(self) -> float:
-        """What the words that belong to no aspect add to the answer."""
-        return self.aspect_sum.rest
-
     @cached_property
     def aspect_sum(self) -> AspectSum:
         """The answer as a sum of a bias, the effects of the aspects and the rest.

@@ -26,7 +26,7 @@ from ..network.outputs import activate
 from ..network.parts import matrix_shape
 from ..text.parallel import in_order
 from ..text.tokenizer import PAD
-from .batches import Sentences, SpelledSentences, chunks
+from .batches import Sentences, SpelledSentences, chunks, collect
 from .runner import Prepare, Runner, check_finite
 from .session import locked_cached_property
 
@@ -157,24 +157,14 @@ class TorchRunner(Runner):
             ahead = self.threads + AHEAD
             yield from in_order(lambda x: submit(_prepare, name, x), chain(first, some), ahead)
 
-    def embed_sentences(
-        self,
-        sentences: Sentences,
-        budget: int | None = None,
-        on_batch: Callable[[int], object] = lambda size: None,
-    ) -> np.ndarray:
+    def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
         count, size = len(sentences.lengths), self.chunk_size(MEMORY, 1, SENTENCES)
         if 0 < count <= size:
-            on_batch(count)
             return self.rows(sentences, budget, lambda M: M)
-        M = np.empty((count, *matrix_shape(self.recipe.model)), np.float32)
         with ThreadPoolExecutor(AHEAD) as threads:
-            done, parts = 0, sentences.parts(size)
-            for part in in_order(lambda x: threads.submit(self.embed_sentences, x, budget), parts, AHEAD):
-                M[done : done + len(part)] = part
-                done += len(part)
-                on_batch(len(part))
-        return M
+            parts = sentences.parts(size)
+            found = in_order(lambda x: threads.submit(self.embed_sentences, x, budget), parts, AHEAD)
+            return collect(found, count, matrix_shape(self.recipe.model))
 
     def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
         return activate(self.task, self.rows(sentences, budget, self.network.classify))

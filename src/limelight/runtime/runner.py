@@ -107,17 +107,11 @@ class Runner(ABC):
 
     # ------------------------------------------------------------ the encoder
 
-    def embed_sentences(
-        self,
-        sentences: Sentences,
-        budget: int | None = None,
-        on_batch: Callable[[int], object] = lambda size: None,
-    ) -> np.ndarray:
-        """(sentences, r, 2u): M of each, in their order; `on_batch` is called with the size of each batch."""
+    def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
+        """(sentences, r, 2u): M of each, in their order."""
         M = np.empty((len(sentences.lengths), *matrix_shape(self.recipe.model)), np.float32)
         for batch, (M_batch,) in self.encode(sentences, budget or self.batch_words, "M"):
             M[batch] = M_batch
-            on_batch(len(batch))
         return M
 
     def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
@@ -151,11 +145,8 @@ class Runner(ABC):
                 ids, offsets = self.tokenizer.locate(texts[k])
                 known, effects = ids[:n] != UNKNOWN, effects_of(v[row], v_without[row])
                 states = with_neighbours(H[row, :n])
-                found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects, states)
+                found[k] = TextParts(texts[k], offsets[:n], known, unit(v[row]), effects, states)
         return [found[k] for k in range(len(texts))]
-
-    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        return self.vector_parts.row_products(M, M2)
 
     # ------------------------------------------------------------ some texts at a time
 

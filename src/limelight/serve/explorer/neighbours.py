@@ -74,7 +74,7 @@ def _best(
         len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
     ):
         return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
-    found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
+    found = embedder.compare_many([item[0]] * len(rows), texts)
     return [
         _neighbour(data.items[k], k, each.similarity, each.second, each.top_pairs(3))
         for k, each in zip(rows, found, strict=True)
