@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from limelight.search.spool import Spool
 from limelight.tables.table import _JsonTable
 from refusing import refuses
 from reviews import write_csv
-from search.first_format import write_first_format
 
 ROWS = [{"id": k, "text": f"w{k} w{k + 1}", "n": {"a": [k, None]}} for k in range(1, 7)]
 opened: list[str] = []
@@ -186,27 +184,6 @@ def edit(folder: Path, **changes: Any) -> None:
     data = json.loads((folder / "index.json").read_text()) | changes
     del data["sha256"]
     (folder / "index.json").write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
-
-
-@pytest.mark.parametrize("kind", ["file", "list"])
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_corpus_of_an_index_from_before_is_known_again(tmp_path, model, kind, finished):
-    """Its digest was that of the file, or of the list as JSON."""
-    path = write_jsonl(tmp_path / "rows.jsonl", ROWS)
-    given: Any = path if kind == "file" else ROWS
-    old = sha256(path.read_bytes() if kind == "file" else json.dumps(ROWS, default=str).encode()).hexdigest()
-    index = write_first_format(tmp_path / "index", [given], model, sha256=old, finished=finished)
-    if finished:
-        with pytest.warns(UserWarning, match="already in the index"):
-            assert index.add(given) == 0
-        assert index.add(["w1"]) == 1  # its digest stays as it is in the next version
-        with pytest.warns(UserWarning, match="already in the index"):
-            assert Index.open(index.folder).add(given) == 0
-    else:
-        with refuses("index-unfinished"):
-            index.add(["w1"])
-        assert index.add(given) == 0
-        assert index.config.sources[0].finished
 
 
 def test_two_sheets_of_a_book_are_two_tables(tmp_path, model):

@@ -59,9 +59,9 @@ def new_config(
     return config, loaded
 
 
-def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
-    """How the index finds words; None if it has none."""
-    return WordRules(config.language, model.tokenizer) if config.words else None
+def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules:
+    """How the index finds words."""
+    return WordRules(config.language, model.tokenizer)
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -149,7 +149,7 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
     If texts of it were deleted, it counts as new: with keys, if any were, and without keys, if all were.
     """
-    found = config.find_source(corpus.text, corpus.is_same)
+    found = config.find_source(corpus.text, corpus.sha256)
     if found is None:
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     if not found.finished:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import suppress
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError, bad_value, tidy_os_errors, warn
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
-from ..storage.open_files import open_regular
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
 from ..tables.table import Table, open_table
 from ..text.sentences import passage_spans, sentence_spans
-from .index_folder import GIVEN
 from .keys import key_text
 from .spool import Spool
 
@@ -82,21 +78,6 @@ class Corpus:
                 spans = [(0, len(text))]
             for start, end in spans:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
-
-    def is_same(self, sha256: str) -> bool:
-        """Whether this is the digest of these rows; or of their file or list, as 0.2 had it."""
-        kind, _, digest = sha256.rpartition(":")
-        return digest == (self._given_sha256 if kind == GIVEN else self.sha256)
-
-    @cached_property
-    def _given_sha256(self) -> str:
-        if self.path is None:
-            given = list(self._given) if isinstance(self._given, Sequence) else []
-            with suppress(TypeError, ValueError):  # no index had such a list
-                return hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()
-            return ""
-        with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
 
     # ------------------------------------------------------------ reading
 

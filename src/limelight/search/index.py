@@ -140,6 +140,7 @@ class Index:
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
         with writing(self.folder), Spool(self.folder) as spool:
             config = read_config(self.folder)  # another process may have replaced the one that is open here
+            config.check_current()
             given.key = config.key
             if update and config.key is None:
                 fault = "the index has no key column to update by; build it with --key"
@@ -165,6 +166,7 @@ class Index:
         >>> [hit.text for hit in index.search("cold soup", by="words")]
         ['Hot soup.']
         """
+        self.config.check_current()
         with writing(self.folder):
             deleted = delete_rows(self.folder, [keys] if isinstance(keys, str | int | float) else keys)
         self._reopen()
@@ -174,6 +176,7 @@ class Index:
         """Write the shards anew without deleted texts, and join small ones. Nothing is read by the model."""
         with writing(self.folder):
             self._reopen()  # another process may have replaced the one that is open here
+            self.config.check_current()
             compact(self.folder, word_rules(self.config, self.model))
         self._reopen()
 
