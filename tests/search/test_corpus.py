@@ -14,9 +14,9 @@ import pytest
 
 import trained
 from limelight import Index
-from limelight.search import index_folder, spool
+from limelight.search import index_folder
 from limelight.search.corpus import Corpus
-from limelight.search.spool import Spool
+from limelight.tables import aside
 from limelight.tables.table import _JsonTable
 from refusing import refuses
 from reviews import write_csv
@@ -98,19 +98,18 @@ def test_entries_on_disk_are_those_in_memory(tmp_path, monkeypatch):
     rows = [{"text": "naïve 日本 👩‍🍳\n\r\u2028 x", "n": 1.5}, {"text": "lone \ud800", "k": [None, True]}] * 3
     found = []
     for size in (2**24, 8):
-        monkeypatch.setattr(spool, "IN_MEMORY", size)
+        monkeypatch.setattr(aside, "IN_MEMORY", size)
         first, second = Corpus(rows), Corpus(["other"])
-        with Spool(tmp_path / "no such" / "index") as aside:
-            first.check(aside)
-            second.check(aside)
-            found.append((list(first.entries()), list(second.entries()), list(first.entries())))
+        for each in (first, second):
+            each.check(folder=tmp_path / "no such" / "index")
+        found.append((list(first.entries()), list(second.entries()), list(first.entries())))
     assert found[0] == found[1]
     assert [entry["text"] for entry in found[0][2]] == [row["text"] for row in rows]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_one_line(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(spool, "IN_MEMORY", 8)
+    monkeypatch.setattr(aside, "IN_MEMORY", 8)
     full = partial(open, "/dev/full", "w+b", buffering=0)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda *given, **how: full())
     with refuses("os-error") as error:

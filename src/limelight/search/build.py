@@ -35,7 +35,6 @@ from .index_folder import (
 )  # fmt: skip
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
-from .spool import Spool
 from .words import LANGUAGES, RULES, WordRules
 
 _Item = TypeVar("_Item")
@@ -230,10 +229,9 @@ def build(
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     with ExitStack() as stack:
-        spool = stack.enter_context(Spool(folder))
         for corpus in corpora:
             corpus.key = config.key
-            corpus.check(spool, config.unit)  # unusable rows are reported before the long work
+            corpus.check(config.unit, folder)  # unusable rows are reported before the long work
         _check_keys(corpora)
         stack.enter_context(writing(folder))
         _check_free(folder, overwrite)  # another process may have made one meanwhile
