@@ -92,8 +92,6 @@ class Aspects(Sequence[Aspect]):
     def enabled(self) -> tuple[Aspect, ...]:
         return tuple(aspect for aspect in self if aspect.enabled)
 
-    # ------------------------------------------------------------ from and to plain values
-
     @classmethod
     def of(cls, given: Any) -> Aspects:
         """From a dictionary, a JSON file, or the name of a list that comes along.
@@ -113,8 +111,6 @@ class Aspects(Sequence[Aspect]):
 
     def to_dict(self) -> dict[str, Any]:
         return {aspect.name: aspect.to_json() for aspect in self}
-
-    # ------------------------------------------------------------ edits
 
     def find(self, name: str) -> Aspect:
         for aspect in self:

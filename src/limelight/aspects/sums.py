@@ -176,9 +176,6 @@ def estimate(answer: float, effect: float, values: Sequence[float]) -> float:
     return min(max(moved, low), high)
 
 
-# ---------------------------------------------------------------- clauses and seeds
-
-
 def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
     """The words, those cut in two that a missing blank has glued together; and which word each is of."""
     if not _GLUED.search(text):

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     values = (
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
-    columns = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
+    columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
     if args.summary:
         _summarise(args, model, rows, need_label, columns)
         return

@@ -49,8 +49,6 @@ class LiftsPage:
         self._digits = 2 if lifts.unit == "stars" else int(np.clip(2 - np.log10(largest), 0, 6))
         self._scale = _scale([each.effect for each in self.mentioned])
 
-    # ------------------------------------------------------------ numbers
-
     def signed(self, value: float | None) -> str:
         """An effect as text.
 
@@ -70,8 +68,6 @@ class LiftsPage:
 
     def bar(self, found: Mean) -> Bar:
         return _bar(found.mean, found.low, found.high, *self._scale)
-
-    # ------------------------------------------------------------ sentences
 
     @property
     def verdict(self) -> str:
@@ -101,8 +97,6 @@ class LiftsPage:
             f"Those that speak of {plain_name(each.name)} gave {own}{stars} on average, the others {others}."
         )
 
-    # ------------------------------------------------------------ stars
-
     def answer(self, found: Mean | None) -> str:
         return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
 
@@ -120,8 +114,6 @@ class LiftsPage:
         """What answers are, as the head of a column."""
         kind = "Stars" if self.lifts.unit == "stars" else "Number"
         return f"{kind} {'given' if self.lifts.are_given else 'predicted'}"
-
-    # ------------------------------------------------------------ by period
 
     @property
     def drawn(self) -> list[Lift]:
@@ -150,8 +142,6 @@ class LiftsPage:
         scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
         means = each.periods[-MAX_PERIODS:]
         return effects_plot(plain_name(each.name), self.period_labels, means, scale, self.signed, MIN_TEXTS)
-
-    # ------------------------------------------------------------ by group
 
     @property
     def by_class(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
-from ..runtime.confidence import Answered, answered
 from ..runtime.model import Model
-from ..runtime.results import BASELINES as BASELINE_NAMES
 from ..runtime.results import with_baselines
 from ..text.metrics import LabelMetrics, Metrics, wilson
 from ..text.tasks import find_task
@@ -23,7 +20,6 @@ from .calibration import Calibration
 from .overview import RowOverview
 from .telling import DecidedText, TellingTerm, telling_terms
 
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 FEW_CLASSES = 12  # up to which each class has more words and examples
 MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
 
@@ -61,11 +57,17 @@ class ModelReport:
         return float(self.correct[self.measured].mean())
 
     @property
-    def answered(self) -> list[tuple[Answered, float, float]]:
-        """What the model answers if it abstains below some thresholds, and the precision's 95% interval."""
-        confidence, correct = self.confidence[self.measured], self.correct[self.measured]
-        points = [answered(confidence, correct, each) for each in THRESHOLDS]
-        return [(each, *wilson(each.precision, max(each.share * len(correct), 1))) for each in points]
+    def baselines(self) -> dict[str, float]:
+        """Accuracies to compare with: of simple models, and what training measured on its held-out rows."""
+        if self.several:
+            return {}
+        label, share = self.largest_class
+        found = {"This model": self.accuracy, f"Always the largest class, here “{label}”": share}
+        for name, figures in with_baselines(self.model.facts).items():
+            value = figures.get("accuracy") if isinstance(figures, Mapping) else None
+            if isinstance(value, float):
+                found[f"At training, on {name}"] = value
+        return found
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -107,38 +109,3 @@ def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
         yield target, [np.asarray(weights) for weights in supporting]
     for further in zip(*(side.decided_further for side in sides), strict=True):
         yield further[0][0], [weights for _, weights in further]
-
-
-class Baselines(NamedTuple):
-    """Accuracies of simple models, on the data of the report and on what the model was measured on before."""
-
-    splits: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Any, ...]], ...]  # a name, and its accuracy on each split
-
-
-def baselines_of(report: ModelReport, data: str) -> Baselines | None:
-    """The table; none where a text may have several labels."""
-    if report.several:
-        return None
-    label, share = report.largest_class
-    here, saved = [report.accuracy, None, share], _saved_figures(report.model.facts)
-    for name, (rows, *figures) in list(saved.items()):
-        if (rows, figures[0], figures[2]) == (report.metrics.rows, report.accuracy, share):
-            here[1] = figures[1]  # the same rows
-            del saved[name]
-    found = {data: here} | {name: figures for name, (_, *figures) in saved.items()}
-    names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"
-    return Baselines(tuple(found), tuple(zip(names, zip(*found.values(), strict=True), strict=True)))
-
-
-def _saved_figures(facts: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What training measured on its held-out rows, where the folder has it: rows and three accuracies."""
-    measured = with_baselines(facts)
-    found = {}
-    for split, name in {"dev": "development rows, at training", "test": "test rows, at training"}.items():
-        lines = split, *(f"{split}, {BASELINE_NAMES[each]}" for each in ("tf_idf", "largest_class"))
-        figures = [measured[line] if isinstance(measured.get(line), Mapping) else {} for line in lines]
-        if figures[1]:
-            values = [figures[0].get("rows"), *(each.get("accuracy") for each in figures)]
-            found[name] = [each if isinstance(each, int | float) else None for each in values]
-    return found

@@ -18,14 +18,14 @@ from ..text.tasks import find_task
 from .leaks import Leak
 from .lifts import CLASS, Lifts
 from .lifts_page import LiftsPage
-from .model_report import FEW_CLASSES, Baselines, ModelReport
+from .model_report import FEW_CLASSES, ModelReport
 from .render import render_page
 
 EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
 MAX_EXAMPLES = (3, 1)  # texts shown of each of few classes, and of many
 MAX_ERRORS = 8  # texts shown
 MAX_CONFUSION_CLASSES = 20  # in a matrix
-MAX_CONFUSED_PAIRS, MAX_TAKEN_FOR = 30, 3  # of classes; and of one class, in the table of all
+MAX_TAKEN_FOR = 3  # classes that one is mistaken for, in the table of all
 
 
 def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:
@@ -43,7 +43,7 @@ def _title(name: str, data: str) -> str:
 
 def render_report(
     report: ModelReport, data: str, rng: np.random.Generator, seen: HeldOut,
-    baselines: Baselines | None = None, lifts: Lifts | None = None, leaks: Sequence[Leak] = (),
+    lifts: Lifts | None = None, leaks: Sequence[Leak] = (),
 ) -> str:  # fmt: skip
     """The page on a model; `rng` draws the examples, `seen` says which rows it learnt from.
 
@@ -51,7 +51,7 @@ def render_report(
     """
     task, sides = find_task(report.model.task), report.readings[0].sides
     return render_page(
-        "report.html.jinja", report=report, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
+        "report.html.jinja", report=report, data=data, sure=EXAMPLE_CONFIDENCE,
         leaks=leaks, of_group=_of_group(leaks, lifts), name=report.name, seen=seen,
         seen_said=seen.sentences(development_sentence(report.model.facts)),
         title=_title(report.name, data), first_page=LiftsPage(lifts).given() if lifts else None,
@@ -59,7 +59,7 @@ def render_report(
         is_ordinal=task.is_ordered,
         rows=sorted((row for row in report.rows if row.name), key=lambda row: says_little(row.name)),
         has_matrix=not task.has_several and len(report.labels) <= MAX_CONFUSION_CLASSES,
-        examples=_examples(report, rng), errors=_errors(report), confused=_most_confused(report),
+        examples=_examples(report, rng), errors=_errors(report),
         taken_for=_taken_for(report),
     )  # fmt: skip
 
@@ -92,16 +92,6 @@ def _errors(report: ModelReport) -> list[Markup]:
 def _small_card(report: ModelReport, text: int) -> Markup:
     picture = make_picture(report.readings[text])
     return card(replace(picture, truth=report.true_label(text), groups=(), rows=()), explained=False)
-
-
-def _most_confused(report: ModelReport) -> list[tuple[str, str, int, int]]:
-    """(true class, given class, texts, of how many): the most frequent errors, where there is no matrix."""
-    if len(report.labels) <= MAX_CONFUSION_CLASSES or not isinstance(report.metrics, Metrics):
-        return []
-    wrong, totals = _wrong(report.metrics), report.metrics.counts[2]
-    most = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED_PAIRS]
-    pairs, names = [divmod(int(k), len(wrong)) for k in most], report.labels
-    return [(names[i], names[j], int(wrong[i, j]), int(totals[i])) for i, j in pairs if wrong[i, j]]
 
 
 def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:

@@ -150,9 +150,6 @@ def _drop_far(days: list[date | None]) -> list[date | None]:
     return [day if day and day.year in YEARS and abs(day.year - middle) <= reach else None for day in days]
 
 
-# ---------------------------------------------------------------- periods
-
-
 def count_periods(dates: Dates) -> Periods:
     """Count dates by a unit that their span and their number choose.
 

@@ -23,7 +23,7 @@ from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
-from .model_report import Baselines, ModelReport, baselines_of
+from .model_report import ModelReport
 from .overview import describe_rows, same_answers
 from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
@@ -90,10 +90,8 @@ def measure_report(
         sample, readings, truth[sample], describe_rows(readings[:: -(-len(readings) // ROW_TEXTS)]),
         _trust(model, readings, seed, progress),
     )  # fmt: skip
-    of_what = f"{data or 'these texts'}{seen.of_what and f': {seen.of_what}'}"
     return Report(
-        report, shown.measure() if shown else None, name, data, seed, baselines_of(report, of_what), seen,
-        leaks.find(),
+        report, shown.measure() if shown else None, name, data, seed, seen, leaks.find()
     )  # fmt: skip
 
 
@@ -117,16 +115,13 @@ class Report(NamedTuple):
     name: str
     data: str
     seed: int = 0  # draws the examples
-    baselines: Baselines | None = None
     seen: HeldOut | None = None  # which rows the model learnt from
     leaks: tuple[Leak, ...] = ()  # words that may be names
 
     def html(self) -> str:
         if self.model and self.seen:
             rng = np.random.default_rng(self.seed)
-            return render_report(
-                self.model, self.data, rng, self.seen, self.baselines, self.lifts, self.leaks
-            )
+            return render_report(self.model, self.data, rng, self.seen, self.lifts, self.leaks)
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":

@@ -92,8 +92,6 @@ class Summary:
             if (each.kind, each.sign) == (kind, sign) and group in (None, each.group)
         ]
 
-    # ------------------------------------------------------------ in short
-
     @property
     def of_what(self) -> str:
         """What the page is about, in a line."""
@@ -171,8 +169,6 @@ class Summary:
                 said.append(f"{todo} {listed(names[:3])}.")
         return [*said, "Read some of the reviews before you decide: this page says where to look, not why."]
 
-    # ------------------------------------------------------------ tables
-
     @property
     def aspects(self) -> list[Lift]:
         found = sorted((each for each in self.lifts.aspects if each.texts), key=lambda each: -each.texts)
@@ -216,8 +212,6 @@ class Summary:
                 if is_new and len(found) < most:
                     found[quote.text] = name, quote
         return list(found.values())
-
-    # ------------------------------------------------------------ numbers
 
     def number(self, value: float | None) -> str:
         """A mean as text.

@@ -129,9 +129,6 @@ def progress_bar(name: str, total: int) -> tqdm[Any]:
     return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
 
 
-# ---------------------------------------------------------------- predictions
-
-
 def _group_by_memory(texts: Iterable[Variants]) -> Iterator[list[Variants]]:
     """Group neighbouring texts whose variants fit in memory together; a very long text is alone."""
     group: list[Variants] = []

@@ -96,9 +96,6 @@ def _render(template: str, **given: Any) -> Markup:
     return Markup(templates().get_template(template).render(captions=captions, **given))
 
 
-# ---------------------------------------------------------------- coloured words, and weights as a table
-
-
 class WordPainter:
     """Draws the heat maps of one picture as coloured words, escaping its texts only once."""
 
@@ -218,9 +215,6 @@ def _marked_word(word: str, number: str, level: int, known: bool) -> str:
 def _escape(text: str) -> str:
     """Escape for HTML, carriage returns too: a browser would turn them into line feeds."""
     return escape(text).replace("\r", "&#13;")
-
-
-# ---------------------------------------------------------------- templates and style sheets
 
 
 @cache

@@ -107,9 +107,6 @@ def signed(number: float) -> str:
     return f"−{text}" if number < 0 and float(text) else text
 
 
-# ---------------------------------------------------------------- two columns of words, in reading order
-
-
 class Drawing(NamedTuple):
     """SVG elements, and the space they take from 0, 0 on."""
 

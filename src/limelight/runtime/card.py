@@ -211,9 +211,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# ---------------------------------------------------------------- values from outside, kept in their place
-
-
 def metadata(fields: Mapping[str, Any]) -> str:
     """The hub's block of YAML, every value quoted: no text can break out of it.
 

@@ -89,9 +89,6 @@ def write_embedded(
     return (count, *shape)
 
 
-# ---------------------------------------------------------------- one array
-
-
 def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool = True) -> tuple[int, ...]:
     """Stack arrays with rows of one shape into one file and return the shape of the whole.
 

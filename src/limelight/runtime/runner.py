@@ -69,8 +69,6 @@ class Runner(ABC):
         """(k, r, 2u): M without each of the `words` of a text, from its states H (n, 2u) and A (r, n)."""
         return matrix_without(H, A, rows_of(self.recipe.model).maxima, words)
 
-    # ------------------------------------------------------------ the head
-
     def classify(self, *M: np.ndarray) -> np.ndarray:
         """Probabilities (n, classes) from M (n, r, 2u), or for pairs from two of them."""
         return self._in_blocks("probabilities", *M)
@@ -105,8 +103,6 @@ class Runner(ABC):
         # of a text without words, a reader without an LSTM gives zeros
         return v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-12) if unit_length else v
 
-    # ------------------------------------------------------------ the encoder
-
     def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
         """(sentences, r, 2u): M of each, in their order."""
         M = np.empty((len(sentences.lengths), *matrix_shape(self.recipe.model)), np.float32)
@@ -125,8 +121,6 @@ class Runner(ABC):
                 n = len(ids[k])
                 encoded[k] = EncodedText(texts[k], ids[k] != UNKNOWN, offsets[k], m, a[:, :n], h[:n])
         return [encoded[k] for k in range(len(texts))]
-
-    # ------------------------------------------------------------ the words' shares in a text's vector
 
     @locked_cached_property
     def vector_parts(self) -> VectorParts:
@@ -147,8 +141,6 @@ class Runner(ABC):
                 states = with_neighbours(H[row, :n])
                 found[k] = TextParts(texts[k], offsets[:n], known, unit(v[row]), effects, states)
         return [found[k] for k in range(len(texts))]
-
-    # ------------------------------------------------------------ some texts at a time
 
     def stream(
         self,

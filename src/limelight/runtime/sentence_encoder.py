@@ -158,8 +158,6 @@ class SentenceEncoder(Embedder, metaclass=_KnownToTopicLibraries):
         mask = np.arange(feed["ids"].shape[1]) < feed["lengths"][:, None]
         return {"input_ids": feed["ids"].astype(np.int64), "attention_mask": mask.astype(np.int64)}
 
-    # ------------------------------------------------------------ what tools call a SentenceTransformer for
-
     def to(self, device: Any = None) -> Self:
         """The same, if it runs on this device; another is chosen when a reader is loaded."""
         if device is not None and str(device) not in (self.device, f"{self.device}:0"):

@@ -219,9 +219,6 @@ def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
     return len(found)
 
 
-# ---------------------------------------------------------------- a whole index
-
-
 def build(
     folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: Model | Reader,
     overwrite: bool, progress: bool,

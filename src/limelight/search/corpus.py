@@ -82,8 +82,6 @@ class Corpus:
             for start, end in spans:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
-    # ------------------------------------------------------------ reading
-
     def _read(self) -> Iterator[tuple[list[Any], bytes]]:
         """The number, text and columns of each row that can be used; and the same as JSON."""
         number = 0

@@ -112,9 +112,6 @@ class IndexConfig:
         return max(1, min(SHARD_TEXTS, SHARD_BYTES // self.size))
 
 
-# ---------------------------------------------------------------- writing
-
-
 def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> None:
     """Replace index.json in one step; without `overwrite`, it must be the first."""
     data = {"format": FORMAT, "limelight": __version__, **asdict(config)}
@@ -145,9 +142,6 @@ def layout(folder: Path) -> FolderLayout:
     """What may be in the folder if it is to be replaced."""
     ours = [path.name for path in folder.glob("*") if is_ours(path.name)]
     return FolderLayout("an index", (FILE,), tuple(ours))
-
-
-# ---------------------------------------------------------------- reading
 
 
 def read_config(folder: str | Path) -> IndexConfig:
