@@ -183,7 +183,7 @@ def test_a_file(tmp_path: Path):
         5, {5: ["x"]}, {"": ["x"]}, {"a=b": ["x"]}, {"a+b": ["x"]}, {"_a": ["x"]}, {"a\n": ["x"]},
         {"a" * 41: ["x"]}, {"a": None}, {"a": {}}, {"a": []}, {"a": "x"}, {"a": [5]}, {"a": [" "]},
         {"a": ["x" * 61]},
-        {"a": {"seeds": ["x"], "no": 1}}, {"a": {"seeds": ["x"], "enabled": 1}},
+        {"a": {"seeds": ["x"], "no": 1}},
         {"a": {"seeds": ["x"], "not": "y"}},
         {"a": ["x"], "A": ["y"]}, {"a": [f"x{k}" for k in range(1001)]},
         {f"a{k}": ["x"] for k in range(MAX_ASPECTS + 1)},
@@ -200,23 +200,12 @@ def test_edits():
         "room": ["room", "bathroom", "bed"], "service": ["staff", "front desk", "room service"],
         "value": ["price"],
     }  # fmt: skip
-    assert aspects.split("service", ["Front Desk"], "check-in").to_dict()["check-in"] == ["front desk"]
-    assert [each.name for each in aspects.split("room", ["bed"], "sleep")] == [
-        "room",
-        "sleep",
-        "service",
-        "value",
-    ]
     merged = aspects.merge(["room", "value"], "room")
     assert merged.to_dict() == {
         "room": ["room", "bathroom", "bed", "price"],
         "service": aspects.to_dict()["service"],
     }
     assert aspects.remove("room", ["bed"]).remove("value") == HOTEL.rename("rooms", "room")
-    off = HOTEL.enable("Rooms", False)
-    assert off.to_dict()["rooms"] == {"seeds": ["room", "bathroom"], "enabled": False}
-    assert (Aspects.of(off.to_dict()), off.enable("rooms")) == (off, HOTEL)
-    assert [each.name for each in read("A room, the staff", off).aspects] == ["service"]
 
 
 @pytest.mark.parametrize(
@@ -228,12 +217,8 @@ def test_edits():
         (lambda a: a.merge(["rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "x"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["staff"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["room", "bathroom"], "x"), "aspects"),
-        (lambda a: a.split("rooms", ["room"], "service"), "aspects"),
         (lambda a: a.remove("rooms", ["room", "bathroom"]), "aspects"),
         (lambda a: a.add("rooms", [""]), "aspects"),
-        (lambda a: a.enable("x"), "aspect-unknown"),
     ],
 )
 def test_edits_that_are_refused(edit, code):

@@ -105,7 +105,7 @@ def _needs_label(args: argparse.Namespace, table: Table, model: Model) -> bool:
 
     if args.date or args.by or args.summary:
         require_aspects(model.aspects)
-    if not model.aspects.enabled:
+    if not model.aspects:
         return True
     if find_task(model.task).is_number:
         return False

@@ -216,7 +216,7 @@ class AspectTexts:
             if column is not None and len(column) != len(texts):
                 message = f"there are {len(texts):,} texts and {len(column):,} {name}; give each text one"
                 raise LimelightError(message, code="length-mismatch")
-        self.names = [aspect.name for aspect in require_aspects(model.aspects).enabled]
+        self.names = [aspect.name for aspect in require_aspects(model.aspects)]
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:

@@ -101,7 +101,7 @@ def _aspect_texts(
 ) -> AspectTexts | None:  # fmt: skip
     """Where to note the aspects of a model that has some; None if none are shown."""
     dates, groups = (None if each is None else as_list(each, "columns") for each in (dates, groups))
-    if dates is groups is None and not model.aspects.enabled:
+    if dates is groups is None and not model.aspects:
         return None
     labels = None if labels is None or len(labels) != len(texts) else as_list(labels, "labels")
     return AspectTexts(model, texts, dates, groups, by, labels)

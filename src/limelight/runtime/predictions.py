@@ -130,7 +130,7 @@ class Predictions:
                 "this model predicts numbers: it has no probabilities, and no next labels", code="model-task"
             )
         self.model, self.words, self.probabilities = model, words, probabilities
-        self.aspects = require_aspects(model.aspects).enabled if aspects else ()
+        self.aspects = require_aspects(model.aspects) if aspects else ()
         self.top = min(top, len(model.labels))
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
