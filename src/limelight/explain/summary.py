@@ -24,7 +24,7 @@ from .statements import GROUP, TREND, Statement, certain_statements
 MAX_GROUPS, MAX_ASPECTS = 12, 8  # in the tables, so that two sheets of A4 hold all of it
 MAX_QUOTES = 4
 MAX_CELL = 4  # aspects listed of a group
-MAX_QUOTED, MAX_NAME, MAX_TITLE = 180, 60, 200  # characters
+MAX_NAME, MAX_TITLE = 60, 200  # characters
 UNITS = {"stars": "stars", "number": ""}  # of effects that have a meaning for everybody
 
 

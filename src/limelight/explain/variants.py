@@ -22,7 +22,7 @@ from ..text.tokenizer import UNKNOWN
 Variants = tuple["TokenIds", np.ndarray]  # of one text: its words, and which of them each variant keeps
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
 _MAX_BYTES = 2**27  # of M in memory at once
-_MAX_WORDS = 2**22  # of variants in memory at once
+_MAX_WORDS = 2**16  # of variants at once: about a second, after which a bar moves
 
 
 @dataclass(frozen=True, eq=False)

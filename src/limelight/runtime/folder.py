@@ -276,19 +276,6 @@ def _read_fast(saved: SavedFiles) -> Parts:
     return Parts(recipe, reader.tokenizer, weights, (), False, *about)
 
 
-def save_fast(path: str | Path, parts: Parts) -> None:
-    """Write a folder for `_read_fast`: without words, which must be those of the bundled reader."""
-    own = {name: array for name, array in parts.weights.items() if name not in TABLES}
-    tensors = b"".join(safetensors_pieces(pack_all(own)))
-    facts, words = to_json_values(parts.facts), len(open_folder(BUNDLED).tokenizer) - len(SPECIAL)
-    config = format_config("fast", parts.recipe.to_dict(), (), facts, {"model.safetensors": tensors})
-    card = reader_card(recipe=parts.recipe, vocabulary=words, facts=facts)
-    with atomic_folder(path, LAYOUT, overwrite=True) as folder:
-        for name, content in (("model.safetensors", tensors), ("config.json", config)):
-            (folder / name).write_bytes(content)
-        (folder / "README.md").write_text(card)
-
-
 def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
