@@ -61,10 +61,8 @@ def _draw_as(kind: str, given: list[Drawable | str], several: bool, rows: bool) 
         is_comparison = not several and isinstance(given[0], Comparison)
         return to_page(given, title=_SIMILARITY if is_comparison else _TITLE, rows=rows)
     if kind == ".txt":
-        drawn = (
-            to_terminal(each, colour=False, width=80, rows=rows) if not isinstance(each, str) else each
-            for each in given
-        )
+        plain: Any = {"colour": False, "width": 80, "rows": rows}
+        drawn = (each if several and isinstance(each, str) else to_terminal(each, **plain) for each in given)  # type: ignore[arg-type]
         return "\n\n".join(drawn) + "\n"
     one: Any = given[0]
     if kind == ".json":
