@@ -31,7 +31,7 @@ def test_list_and_edit(call, folder, tmp_path):
     flags = [word for each in edits for word in f"--{each}".split()]
     found = json.loads(call("aspects", folder, *flags, "--json")[1])
     assert found["aspects"] == {
-        "even": ["w6"], "mixed": {"seeds": ["w1", "w0", "w2"], "not": ["w1 w1"]},
+        "even": ["w6"], "mixed": {"seeds": ["w0", "w2", "w1"], "not": ["w1 w1"]},
     }  # fmt: skip
     model = limelight.load(folder)
     assert json.loads(call("aspects", folder, "--json")[1])["aspects"] == model.aspects.to_dict()

@@ -16,8 +16,7 @@ from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_
 from browsers import needs_chromium
 from explain.models import random_model
 from limelight.explain import attribute, measure_trust, save_report, to_report
-from limelight.explain.calibration import measure_calibration
-from limelight.explain.overview import describe_rows
+from limelight.explain.model_report import describe_rows, measure_calibration
 from limelight.reading.captions import METHODS, MORE, NOT_MEASURED
 from limelight.runtime.model import Model
 from limelight.text.labels import Label

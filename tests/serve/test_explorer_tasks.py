@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from browsers import needs_chromium
 from limelight.explain import joint
-from limelight.explain.calibration import measure_calibration
+from limelight.explain.model_report import measure_calibration
 from limelight.reading import captions
 from limelight.reading.picture import make_picture
 from limelight.runtime.model import Model

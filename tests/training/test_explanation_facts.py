@@ -9,7 +9,7 @@ from explain.models import random_model
 from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
-from limelight.explain.overview import describe_rows
+from limelight.explain.model_report import describe_rows
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split

@@ -103,7 +103,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
-    from ..runtime.results import forgetting_sentence, with_baselines
+    from ..runtime.card import forgetting_sentence, with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0

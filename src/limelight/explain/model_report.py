@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,16 +14,69 @@ from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
+from ..reading.row_names import row_words
+from ..runtime.card import with_baselines
 from ..runtime.model import Model
-from ..runtime.results import with_baselines
 from ..text.metrics import LabelMetrics, Metrics, wilson
 from ..text.tasks import find_task
-from .calibration import Calibration
-from .overview import RowOverview
 from .telling import DecidedText, TellingTerm, telling_terms
 
 FEW_CLASSES = 12  # up to which each class has more words and examples
+BINS = 10  # of confidence
 MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Texts by the confidence of their predictions, in ten bins of equal width."""
+
+    counts: np.ndarray  # (bins,)
+    confidence: np.ndarray  # (bins,): the mean; 0 in an empty bin
+    accuracy: np.ndarray  # (bins,): the share of correct predictions; 0 in an empty bin
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: |accuracy - confidence|, averaged over the texts."""
+        return float((self.counts * np.abs(self.accuracy - self.confidence)).sum() / self.counts.sum())
+
+
+def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
+    """Bin the confidence (texts,) of each prediction and whether it is correct (texts,).
+
+    >>> calibration = measure_calibration(np.array([0.95, 0.95, 0.55]), np.array([True, False, True]))
+    >>> calibration.counts.tolist(), round(calibration.error, 3)
+    ([0, 0, 0, 0, 0, 1, 0, 0, 0, 2], 0.45)
+    """
+    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
+    means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
+    return Calibration(counts, *means)
+
+
+class RowOverview(NamedTuple):
+    row: int  # counted from 0
+    words: tuple[tuple[str, float], ...]  # what it reads, each with its attention above an even share
+    name: str  # of what it reads; "" if that is nothing in particular
+
+
+def describe_rows(readings: Sequence[AnyReading]) -> tuple[RowOverview, ...]:
+    """What every row reads in all texts, whose case is ignored.
+
+    A row is called what its model calls it, whatever it reads here; only without names are they found here.
+
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> [row.row for row in describe_rows([GOOD_SOUP] * 5)]
+    [0, 1]
+    """
+    sides = [side for each in readings for side in each.sides]
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
+    ids = [numbers[word.lower()] for side in sides for word in side.words]
+    A = np.concatenate([side.attention for side in sides], axis=1)  # (r, words of all texts)
+    words, lengths = list(numbers), np.array([len(side.words) for side in sides])
+    found = row_words(words, np.array(ids, dtype=int), A, lengths)
+    names = sides[0].row_names or [row.name for row in found]
+    listed = [tuple((words[k], share) for k, share in row.words) for row in found]
+    return tuple(RowOverview(k, *each) for k, each in enumerate(zip(listed, names, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,14 +20,12 @@ from ..storage.files import atomic_file, check_writable
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
-from .calibration import Calibration, measure_calibration
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
-from .model_report import ModelReport
-from .overview import describe_rows, same_answers
+from .model_report import Calibration, ModelReport, describe_rows, measure_calibration
 from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, stream_texts
+from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, same_answers, stream_texts
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 ROW_TEXTS = 500  # of these, at most this many for what each row reads

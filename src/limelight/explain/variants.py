@@ -159,3 +159,13 @@ def _predict_distinct(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) 
     distinct, inverse = np.unique(places, axis=0, return_inverse=True)
     M = model.embed_ids([each for _, each in ids.values()])
     return model.classify(*(M[side] for side in distinct.T))[inverse.reshape(-1)]
+
+
+def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(texts,): whether two answers, (texts,) or (texts, labels), are the same.
+
+    >>> same_answers(np.array([[True, False], [True, True]]), np.array([[1, 0], [0, 1]])).tolist()
+    [True, False]
+    """
+    same = answers == others
+    return np.asarray(same if same.ndim == 1 else same.all(axis=1))

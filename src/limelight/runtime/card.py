@@ -37,7 +37,6 @@ from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .confidence import overview, reaching, saved_curve
-from .results import forgetting_sentence, with_baselines
 
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
@@ -48,6 +47,7 @@ _CALIBRATED = "Its probabilities are calibrated on texts like the development se
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 _TAGS = ["limelight", "sentence-embedding", "self-attention"]
 _MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
+_BASELINES = {"tf_idf": "TF-IDF + logistic regression", "largest_class": "largest class alone"}
 _FIGURES = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of two rows of attention"}
 
 
@@ -129,6 +129,39 @@ def reader_card(*, recipe: Recipe, vocabulary: int, facts: Mapping[str, Any]) ->
         licences=facts.get("licences") or _LICENCES,
     )  # fmt: skip
     return card
+
+
+def forgetting_sentence(measured: Any) -> str:
+    """What a model forgot as it went on, from the figures saved with it; empty if there are none.
+
+    >>> forgetting_sentence({"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905})
+    'On the old development set (dev.csv, 200 rows), accuracy was 91.50% before and is 90.50% now.'
+    """
+    try:
+        data, rows = str(measured["data"]), int(measured["rows"])
+        before, after = (float(measured[name]) for name in ("before", "after"))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""  # a folder from elsewhere may hold anything
+    accuracies = f"accuracy was {before:.2%} before and is {after:.2%} now"
+    return f"On the old development set ({data}, {rows:,} rows), {accuracies}."
+
+
+def with_baselines(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The results saved with a model, each followed by the accuracies of its baselines, if there are any.
+
+    >>> found = {"results": {"dev": {"accuracy": 0.6}}, "baselines": {"dev": {"largest_class": 0.3}}}
+    >>> with_baselines(found)
+    {'dev': {'accuracy': 0.6}, 'dev, largest class alone': {'accuracy': 0.3}}
+    """
+    results, saved = (facts.get(key) for key in ("results", "baselines"))
+    shown: dict[str, Any] = {}
+    for split, figures in _mapping(results).items():
+        shown[split] = figures
+        measured = _mapping(_mapping(saved).get(split))
+        for key, name in _BASELINES.items():
+            if isinstance(measured.get(key), float):  # a folder from elsewhere may hold anything
+                shown[f"{split}, {name}"] = {"accuracy": measured[key]}
+    return shown
 
 
 def row_words(facts: Mapping[str, Any]) -> list[str]:
