@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Aspect:
         return {"seeds": seeds, "not": list(self.excluded)} if self.excluded else seeds
 
 
-class Aspects(Sequence[Aspect]):
+class Aspects(tuple[Aspect, ...]):
     """Aspects in order, of different names. An edit gives new ones.
 
     >>> hotels = Aspects.of({"rooms": ["room", "bathroom"], "staff": ["staff", "front desk"]})
@@ -57,28 +57,14 @@ class Aspects(Sequence[Aspect]):
     {'rooms': ['room'], 'service': ['staff', 'front desk']}
     """
 
-    def __init__(self, aspects: Iterable[Aspect] = ()) -> None:
-        self._aspects = tuple(aspects)
-        if len(self) > MAX_ASPECTS:
-            raise _wrong(f"there are {len(self)} aspects; at most {MAX_ASPECTS} are allowed")
-        names = [aspect.name.casefold() for aspect in self]
+    def __new__(cls, aspects: Iterable[Aspect] = ()) -> Aspects:
+        found = super().__new__(cls, aspects)
+        if len(found) > MAX_ASPECTS:
+            raise _wrong(f"there are {len(found)} aspects; at most {MAX_ASPECTS} are allowed")
+        names = [aspect.name.casefold() for aspect in found]
         if twice := [name for k, name in enumerate(names) if name in names[:k]]:
             raise _wrong(f"two aspects are called {twice[0]!r}")
-
-    def __len__(self) -> int:
-        return len(self._aspects)
-
-    def __getitem__(self, k: Any) -> Any:
-        return self._aspects[k]
-
-    def __iter__(self) -> Iterator[Aspect]:
-        return iter(self._aspects)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Aspects) and self._aspects == other._aspects
-
-    def __hash__(self) -> int:
-        return hash(self._aspects)
+        return found
 
     def __repr__(self) -> str:
         return f"Aspects({', '.join(aspect.name for aspect in self)})"

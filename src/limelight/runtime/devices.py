@@ -48,20 +48,11 @@ def start_runner(
 
         return ModuleRunner(parts, choose_device(device, "float32")[0], threads)
     device, precision = choose_device(device, precision)
-    return runner_on(device)(parts, precision, threads)
-
-
-def runner_on(device: str) -> type[Runner]:
-    """The class that runs a network on a device.
-
-    >>> runner_on("cpu").__name__
-    'OnnxRunner'
-    """
     if device == "cpu":
-        return OnnxRunner
+        return OnnxRunner(parts, precision, threads)
     from .gpu import TorchRunner
 
-    return TorchRunner
+    return TorchRunner(parts, precision, threads)
 
 
 def _sees_gpu() -> bool:
