@@ -14,9 +14,9 @@ from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
 from browsers import needs_chromium
-from explain.models import random_model
+from explain.models import describe_rows, random_model
 from limelight.explain import attribute, measure_trust, save_report, to_report
-from limelight.explain.model_report import describe_rows, measure_calibration
+from limelight.explain.model_report import measure_calibration
 from limelight.reading.captions import METHODS, MORE, NOT_MEASURED
 from limelight.runtime.model import Model
 from limelight.text.labels import Label
@@ -87,8 +87,8 @@ def test_a_row_shows_the_words_it_prefers_not_the_frequent_ones(monkeypatch: pyt
             for word, weight in zip(each.words, each.attention[row], strict=True):
                 beyond[word] = beyond.get(word, 0.0) + (weight - 1 / len(each.words)) / len(readings)
         best = max(beyond, key=beyond.__getitem__)
-        assert found.words[0][0] == best
-        assert found.words[0][1] == pytest.approx(beyond[best], abs=1e-6)
+        assert found[0][0] == best
+        assert found[0][1] == pytest.approx(beyond[best], abs=1e-6)
 
 
 def test_nothing_in_a_text_or_label_becomes_markup():
@@ -139,19 +139,17 @@ def test_a_model_without_errors_and_a_very_long_text():
     assert "(right)" not in visible(to_report(model, texts, wrong))
 
 
-def test_what_decided_comes_before_what_was_read_and_says_how_far_to_trust_it():
+def test_what_decided_comes_first_and_the_page_says_how_far_to_trust_it():
     texts, labels = some_texts(30)
     text = visible(to_report(random_model(head="linear"), texts, labels))
     headings = [
         "Words that decide The words",
         "Metrics Confusion",
         "Class by class For",
-        "What each row read The",
         "How far to trust it On 20 of",
     ]
     assert [text.index(each) for each in headings] == sorted(text.index(each) for each in headings)
     assert METHODS["sum"] in text
-    assert "rows with no clear aspect" in text
 
 
 def model_of_classes(names: list[str]) -> Model:
@@ -278,17 +276,6 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter(e => {
     return !e.closest("svg") && box.width && ((cuts && larger && e.tagName !== "I") || box.right > 718.5
         || (e.tagName === "DETAILS" && ![...e.children].every(each => each.checkVisibility())))
 }).map(e => e.outerHTML.slice(0, 200))"""
-
-
-def test_the_max_pooled_row_is_called_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("limelight.reading.row_names.CLEAR_LIFT", 0.0)
-    monkeypatch.setattr("limelight.reading.row_names.CLEAR_SHARE", 0.0)
-    texts, labels = some_texts(60)
-    plain, with_max = random_model(), random_model(max_row=True)
-    assert ", max" not in visible(to_report(plain, texts, labels))
-    text = visible(to_report(with_max, texts, labels))
-    assert f"{with_max.recipe.model.rows + 1}, max" in text
-    assert "The row “max” is not attention" in text
 
 
 def test_columns_of_a_table_and_trained_classifiers_are_taken(tmp_path: Path):

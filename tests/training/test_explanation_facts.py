@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from explain.models import random_model
+from explain.models import describe_rows, random_model
 from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
-from limelight.explain.model_report import describe_rows
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split
@@ -45,8 +44,8 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
     assert facts["trust"]["texts"] == len(TEXTS)
     assert facts["trust"]["without"] == pytest.approx(measured["What decided"].comprehensiveness, abs=2e-4)
     assert facts["trust"]["random"] == pytest.approx(measured["Random"].comprehensiveness, abs=0.05)
-    rows = describe_rows(model.read_many(TEXTS, second))
-    known = [[word for word, _ in row.words if word != "unheard"] for row in rows]
+    sides = [side for each in model.read_many(TEXTS, second) for side in each.sides]
+    known = [[word for word, _ in words if word != "unheard"] for words in describe_rows(sides)]
     assert any(known)
     assert [words[:5] for words in facts["rows"]] == [words[:5] for words in known]
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
-from ..reading.row_names import row_words
 from ..runtime.card import with_baselines
 from ..runtime.model import Model
 from ..text.metrics import LabelMetrics, Metrics, wilson
@@ -53,32 +49,6 @@ def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibrat
     return Calibration(counts, *means)
 
 
-class RowOverview(NamedTuple):
-    row: int  # counted from 0
-    words: tuple[tuple[str, float], ...]  # what it reads, each with its attention above an even share
-    name: str  # of what it reads; "" if that is nothing in particular
-
-
-def describe_rows(readings: Sequence[AnyReading]) -> tuple[RowOverview, ...]:
-    """What every row reads in all texts, whose case is ignored.
-
-    A row is called what its model calls it, whatever it reads here; only without names are they found here.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> [row.row for row in describe_rows([GOOD_SOUP] * 5)]
-    [0, 1]
-    """
-    sides = [side for each in readings for side in each.sides]
-    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
-    ids = [numbers[word.lower()] for side in sides for word in side.words]
-    A = np.concatenate([side.attention for side in sides], axis=1)  # (r, words of all texts)
-    words, lengths = list(numbers), np.array([len(side.words) for side in sides])
-    found = row_words(words, np.array(ids, dtype=int), A, lengths)
-    names = sides[0].row_names or [row.name for row in found]
-    listed = [tuple((words[k], share) for k, share in row.words) for row in found]
-    return tuple(RowOverview(k, *each) for k, each in enumerate(zip(listed, names, strict=True)))
-
-
 @dataclass(frozen=True, eq=False)
 class ModelReport:
     name: str
@@ -91,12 +61,7 @@ class ModelReport:
     sample: np.ndarray  # (read,): the numbers of the texts that the following are of
     readings: list[AnyReading]
     truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
-    rows: tuple[RowOverview, ...]
     trust: str  # how far to trust what decided, in a sentence; empty if it could not be measured
-
-    @property
-    def has_max_row(self) -> bool:
-        return rows_of(self.model.recipe.model).has_max_row
 
     @cached_property
     def predicted(self) -> np.ndarray:

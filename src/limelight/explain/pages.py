@@ -11,7 +11,6 @@ from markupsafe import Markup
 from ..reading import captions
 from ..reading.html import card
 from ..reading.picture import make_picture
-from ..reading.row_names import says_little
 from ..runtime.held_out import HeldOut, development_sentence
 from ..text.metrics import Metrics
 from ..text.tasks import find_task
@@ -57,7 +56,6 @@ def render_report(
         title=_title(report.name, data), first_page=LiftsPage(lifts).given() if lifts else None,
         methods=dict.fromkeys(captions.method(side.decided_by, task.name) for side in sides),
         is_ordinal=task.is_ordered,
-        rows=sorted((row for row in report.rows if row.name), key=lambda row: says_little(row.name)),
         has_matrix=not task.has_several and len(report.labels) <= MAX_CONFUSION_CLASSES,
         examples=_examples(report, rng), errors=_errors(report),
         taken_for=_taken_for(report),

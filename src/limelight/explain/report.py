@@ -22,13 +22,12 @@ from ..text.labels import Label
 from ..text.tasks import find_task
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
-from .model_report import Calibration, ModelReport, describe_rows, measure_calibration
+from .model_report import Calibration, ModelReport, measure_calibration
 from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
 from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, same_answers, stream_texts
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
-ROW_TEXTS = 500  # of these, at most this many for what each row reads
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
 TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
 
@@ -85,8 +84,7 @@ def measure_report(
         name, model,
         find_task(model.task).measure(P[new], truth[new], model.thresholds),  # type: ignore[arg-type]
         _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
-        sample, readings, truth[sample], describe_rows(readings[:: -(-len(readings) // ROW_TEXTS)]),
-        _trust(model, readings, seed, progress),
+        sample, readings, truth[sample], _trust(model, readings, seed, progress),
     )  # fmt: skip
     return Report(
         report, shown.measure() if shown else None, name, data, seed, seen, leaks.find()
