@@ -265,7 +265,7 @@ def test_every_task(labels: Any, task: str, unit: str, title: str):
     model = model_of(labels, task)
     page = to_report(model, TEXTS, dates=DATES)
     assert f"What lifts and what lowers {title}" in page
-    assert ("Estimated stars" in page) == (unit == "stars")
+    assert ("Stars predicted" in page) == (unit == "stars")
     assert ("By predicted class" in page) == (unit == "probability")
     assert "Accuracy" not in page
 
