@@ -129,7 +129,7 @@ class Report(NamedTuple):
         """Plain values, ready for `json.dumps`; the model's figures are those of 'limelight evaluate'."""
         found: dict[str, Any] = {"models": {self.name: self.model.metrics.to_dict()} if self.model else {}}
         found |= self.seen.to_dict() if self.seen else {}
-        found["names"] = [each.to_dict() for each in self.leaks or (self.lifts.leaks if self.lifts else ())]
+        found["names"] = [each._asdict() for each in self.leaks or (self.lifts.leaks if self.lifts else ())]
         return found | ({"aspects": self.lifts.to_dict()} if self.lifts else {})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..aspects.sums import AspectShare
 from ..text.tasks import find_task
 from . import captions
-from .heat_map import HeatMap
+from .colours import HeatMap
 from .pieces import Pieces, printable
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
-"""The colours of the heat maps, in light and dark: even steps of lightness, safe for colour-blind readers."""
+"""Heat maps, and their colours, in light and dark: even steps of lightness, safe for colour-blind readers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,3 +67,23 @@ DARK = Theme(
     _steps("17181b 241e1c 32241d 40291e 4e2f1d 5d341c 6c3a1a 7b3f16 8a4510 9a4a05"),
     _steps("17181b 192029 1c2738 1d2f48 1f3758 203f68 204779 204f8a 20579c 1f5fae"),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """One colouring of the text, or of both texts of a pair."""
+
+    name: str
+    weights: tuple[np.ndarray, ...]  # (pieces,) for every text
+    top: float  # the weight with the strongest colour
+    rows: tuple[int, ...] = ()  # of A, counted from 0; empty for other maps
+    note: str = ""  # which rows these are, where the name does not say it
+    signed: bool = False
+    bias: float | None = None  # what belongs to no word; with all words' weights it is the score
+    sum_line: str = ""  # the same in a sentence
+    clauses: tuple[tuple[int, int], ...] | None = None  # the pieces to show, from first to end; None: all
+
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, ...]:
+        """(pieces,) for every text: the colour levels."""
+        return tuple(levels(weights, self.top) for weights in self.weights)

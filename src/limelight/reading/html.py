@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from ..errors import LimelightError
 from . import captions
-from .colours import DARK, LEVELS, LIGHT, Theme, colour_class, levels
-from .heat_map import HeatMap
+from .colours import DARK, LEVELS, LIGHT, HeatMap, Theme, colour_class, levels
 from .links import Links, draw_links, signed
 from .picture import Picture, make_picture
 from .pieces import passages, printable

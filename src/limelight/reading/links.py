@@ -15,8 +15,8 @@ from .pieces import Pieces
 from .wrap import ems, shorten
 
 if TYPE_CHECKING:
+    from .colours import HeatMap
     from .comparison import Comparison
-    from .heat_map import HeatMap
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn

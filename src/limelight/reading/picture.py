@@ -17,8 +17,8 @@ from ..text.word_kinds import is_function_word
 from . import captions
 from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
+from .colours import HeatMap
 from .comparison import Comparison
-from .heat_map import HeatMap
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest

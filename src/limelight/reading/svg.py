@@ -11,8 +11,7 @@ from markupsafe import Markup
 from . import captions
 from .aspect_maps import AspectMaps
 from .bidi import is_right_to_left, visual_order
-from .colours import LEVELS, colour_class
-from .heat_map import HeatMap
+from .colours import LEVELS, HeatMap, colour_class
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
 from .picture import Picture, make_picture

@@ -14,8 +14,7 @@ import numpy as np
 
 from . import captions
 from .aspect_maps import AspectMaps
-from .colours import DARK, LEVELS, LIGHT, rgb
-from .heat_map import HeatMap
+from .colours import DARK, LEVELS, LIGHT, HeatMap, rgb
 from .links import Links, signed, word_name
 from .picture import Picture, make_picture
 from .pieces import FOR_TERMINALS
