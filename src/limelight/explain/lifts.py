@@ -202,7 +202,7 @@ def _mark(found: list[Marked], difference: str, flag: str) -> list[Marked]:
     apart: list[Difference | None] = [getattr(each, difference) for each in found]
     sure = iter(certain([each.chance for each in apart if each]))
     both = zip(found, apart, strict=True)
-    return [each._replace(**{flag: next(sure)}) if one else each for each, one in both]
+    return [each._replace(**{flag: next(sure)}) if one else each for each, one in both]  # type: ignore[arg-type]
 
 
 class AspectTexts:

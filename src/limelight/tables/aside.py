@@ -24,7 +24,8 @@ class Aside:
     """
 
     def __init__(self, name: str | Path, folder: Path | None = None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder and str(folder))  # noqa: SIM115
+        place = None if folder is None else str(folder)
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=place)  # noqa: SIM115
         where = folder or f"{tempfile.gettempdir()} (TMPDIR names another)"
         self._full = f"cannot put the rows of {name} aside in {where}"
         self._last = list[Any]()  # what is not written yet
