@@ -1,17 +1,13 @@
 """The card of a saved folder, its README.md, for people and for the hub.
 
-Its facts are plain JSON, all of them optional:
+Its facts are plain JSON, all of them optional. Those of docs/format.md, and:
 
     name, language, license      of the model
     data                         {"name": "...", "train": 8544, "dev": 1101, "test": 2210}: rows
     results                      {"dev": {"accuracy": 0.48, ...}, "test": {...}}: numbers by split
-    baselines                    {"dev": {"tf_idf": 0.4, "largest_class": 0.3}, "train_rows": 8544}
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
-    rows                         the words that each row reads, a list each; none: no clear aspect
     old_dev                      {"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905}: accuracy
-    confidence                   {"temperature": 1.3, "rows": 1101, "curve": [[threshold, share, right], ...]}
-    trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
 and of a reader
     teacher, texts, held_out     what it was taught by, {"files": [...], "rows": n}, texts of its figures

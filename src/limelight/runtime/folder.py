@@ -1,18 +1,10 @@
-"""The saved folder: a complete trained model, checked before use.
+"""The saved folder: a complete trained model, checked before use. docs/format.md has its files.
 
-    config.json         kind, labels, recipe, facts; sizes and checksums of the files, and its own checksum
-    tokenizer.json      the words
-    model.safetensors   the weights
-    model.onnx          the whole model for other programs; its weights are the bytes of model.safetensors
-    model.int8.onnx     the same in int8, complete in one small file
-    README.md           the model card, yours to edit
-    modules.json        of a reader: how sentence-transformers opens it
-
-Trust: a folder may come from anyone. Python reads only the first three files. They are data, checked for
-names, sizes, types and checksums; the graphs that run are built from the recipe by this program, and of
-tokenizer.json only the words are used. The two ONNX files are never run here, so a crafted one can do no
-harm. Checksums detect damage, not malice: someone who can change a file can change its checksum too, and make
-the model answer differently, but cannot make it run code. `sha256` pins a model that you know.
+Trust: a folder may come from anyone. Python reads only config.json, the words and the weights. They are data,
+checked for names, sizes, types and checksums; the graphs that run are built from the recipe by this program.
+The ONNX files are never run here, so a crafted one can do no harm. Checksums detect damage, not malice:
+someone who can change a file can change its checksum too, and make the model answer differently, but cannot
+make it run code. `sha256` pins a model that you know.
 """
 
 from __future__ import annotations

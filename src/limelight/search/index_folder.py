@@ -1,10 +1,6 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
-    index.json                              the model, the corpora, the files with their sizes and checksums
-    shard-000000-3f2a…c1.safetensors        up to 65,536 texts
-    deleted-3f2a…c1.safetensors             which texts are deleted, if some are
-
-A file's name has the start of its SHA-256, and what is in it never changes. index.json is replaced in one
+docs/search.md has the files. A file's name has the start of its SHA-256, and what is in it never changes. index.json is replaced in one
 step: whoever reads the folder sees all of a change or none of it, however the process that writes ends.
 """
 
