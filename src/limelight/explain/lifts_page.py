@@ -11,7 +11,6 @@ from ..aspects.seeds import plain_name
 from .intervals import Difference, Mean
 from .lifts import CLASS, MIN_TEXTS, GroupLift, Lift, Lifts
 from .periods import MAX_PERIODS
-from .plots import effects_plot
 
 MAX_DIFFERENCES = (20, 5)  # of groups, that are listed: certain ones, and others where there are few of these
 MAX_GROUPS, MAX_DRAWN = 25, 12  # groups, and aspects, of the tables that show all of them side by side
@@ -136,12 +135,6 @@ class LiftsPage:
             return "too few texts for a trend"
         sure = "" if each.changed else ": no certain change"
         return f"{self.signed(each.change.difference)} ({self.interval(each.change)}){sure}"
-
-    def plot(self, each: Lift) -> str:
-        shown = [mean for one in self.drawn for mean in one.periods[-MAX_PERIODS:] if mean.n >= MIN_TEXTS]
-        scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
-        means = each.periods[-MAX_PERIODS:]
-        return effects_plot(plain_name(each.name), self.period_labels, means, scale, self.signed, MIN_TEXTS)
 
     @property
     def by_class(self) -> bool:
