@@ -112,13 +112,16 @@ def draw(plan: Plan, data: Data, kept: Readings) -> None:
     from .heatmap_data import to_reading
 
     pairs = zip(*(kept[model]["compared"] for model in MODELS), strict=True)
-    compared = [[to_reading(each) for each in pair] for pair in pairs]
+    compared = [
+        each
+        for pair in pairs
+        for name, one in zip(MODELS.values(), pair, strict=True)
+        for each in (name, to_reading(one))
+    ]
     surest = [to_reading(each) for found in kept["self-attention"]["surest"].values() for each in found]
     title = f"What the paper's model reads: {data.name}"
     with atomic_file(plan.out / f"figure-heatmaps-{data.name}.html") as file:
-        file.write(
-            to_page([*compared, *surest], title=title, names=list(MODELS.values()), rows=True).encode()
-        )
+        file.write(to_page([*compared, *surest], title=title, rows=True).encode())
     stem = f"figure-heatmaps-{data.name}"
     for part, ending in (("compared", ""), ("own", "-own")):
         if not all(kept[model].get(part) for model in MODELS):  # older readings lack our texts
