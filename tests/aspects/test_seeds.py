@@ -108,7 +108,7 @@ def test_the_words_of_a_clause_belong_to_each_of_its_aspects_by_an_equal_share()
     assert service.weights.tolist() == [0.5, 1.0, 1.5, 2.0, 0, 6.0, 7.0]
     assert (rooms.effect, service.effect) == (5.0, 18.0)
     assert (service.clause, service.span) == ("Bad staff", (21, 30))
-    assert read("Big room nice staff. Bad staff").rest == 5.0  # the full stop
+    assert read("Big room nice staff. Bad staff").aspect_sum.rest == 5.0  # the full stop
 
 
 def test_the_strongest_clause_may_be_a_negative_one():
@@ -184,7 +184,7 @@ def test_stars_of_an_effect(effect, stars):
 def test_what_has_no_sum_over_words():
     assert make_reading("A room").aspects == ()
     with refuses("no-prediction"):
-        _ = make_reading("A room").rest
+        _ = make_reading("A room").aspect_sum
     with refuses("model-task"):
         _ = read("A room", task="multi-label").aspects
 
@@ -216,7 +216,7 @@ def test_a_file(tmp_path: Path):
         5, {5: ["x"]}, {"": ["x"]}, {"a=b": ["x"]}, {"a+b": ["x"]}, {"_a": ["x"]}, {"a\n": ["x"]},
         {"a" * 41: ["x"]}, {"a": None}, {"a": {}}, {"a": []}, {"a": "x"}, {"a": [5]}, {"a": [" "]},
         {"a": ["x" * 61]},
-        {"a": {"seeds": ["x"], "no": 1}}, {"a": {"seeds": ["x"], "enabled": 1}},
+        {"a": {"seeds": ["x"], "no": 1}},
         {"a": {"seeds": ["x"], "not": "y"}},
         {"a": ["x"], "A": ["y"]}, {"a": [f"x{k}" for k in range(1001)]},
         {f"a{k}": ["x"] for k in range(MAX_ASPECTS + 1)},
@@ -233,23 +233,12 @@ def test_edits():
         "room": ["room", "bathroom", "bed"], "service": ["staff", "front desk", "room service"],
         "value": ["price"],
     }  # fmt: skip
-    assert aspects.split("service", ["Front Desk"], "check-in").to_dict()["check-in"] == ["front desk"]
-    assert [each.name for each in aspects.split("room", ["bed"], "sleep")] == [
-        "room",
-        "sleep",
-        "service",
-        "value",
-    ]
     merged = aspects.merge(["room", "value"], "room")
     assert merged.to_dict() == {
         "room": ["room", "bathroom", "bed", "price"],
         "service": aspects.to_dict()["service"],
     }
     assert aspects.remove("room", ["bed"]).remove("value") == HOTEL.rename("rooms", "room")
-    off = HOTEL.enable("Rooms", False)
-    assert off.to_dict()["rooms"] == {"seeds": ["room", "bathroom"], "enabled": False}
-    assert (Aspects.of(off.to_dict()), off.enable("rooms")) == (off, HOTEL)
-    assert [each.name for each in read("A room, the staff", off).aspects] == ["service"]
 
 
 @pytest.mark.parametrize(
@@ -261,12 +250,8 @@ def test_edits():
         (lambda a: a.merge(["rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "x"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["staff"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["room", "bathroom"], "x"), "aspects"),
-        (lambda a: a.split("rooms", ["room"], "service"), "aspects"),
         (lambda a: a.remove("rooms", ["room", "bathroom"]), "aspects"),
         (lambda a: a.add("rooms", [""]), "aspects"),
-        (lambda a: a.enable("x"), "aspect-unknown"),
     ],
 )
 def test_edits_that_are_refused(edit, code):

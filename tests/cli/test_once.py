@@ -56,7 +56,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "explain MODEL --data a.csv --rows 3,7-9 --out o.html",
         "explore MODEL a.csv --save o.html",
         "explore MODEL c.csv --save o.html",
-        "report MODEL a.csv --train b.csv --label stars --out o.html",
+        "report MODEL a.csv --label stars --out o.html",
         "report ROOMS c.csv --out o.html",
         "aspects ROOMS --data b.csv --text text --forbid-values-of stars",
     ],

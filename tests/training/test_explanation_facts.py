@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from explain.models import random_model
+from explain.models import describe_rows, random_model
 from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
-from limelight.explain.overview import overview
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split
@@ -41,12 +40,12 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
     dataset = Dataset(model.tokenizer, LABELS, {"train": split, "dev": split}, None, {})
     facts = explanation_facts.explanation_facts(network_of(model), dataset, model.weights)
     assert json.loads(json.dumps(facts)) == facts
-    measured = measure_trust(model, TEXTS, second, rows=False)
+    measured = measure_trust(model, TEXTS, second)
     assert facts["trust"]["texts"] == len(TEXTS)
     assert facts["trust"]["without"] == pytest.approx(measured["What decided"].comprehensiveness, abs=2e-4)
     assert facts["trust"]["random"] == pytest.approx(measured["Random"].comprehensiveness, abs=0.05)
-    rows = overview(model.read_many(TEXTS, second)).rows
-    known = [[word for word, _ in row.words if word != "unheard"] for row in rows]
+    sides = [side for each in model.read_many(TEXTS, second) for side in each.sides]
+    known = [[word for word, _ in words if word != "unheard"] for words in describe_rows(sides)]
     assert any(known)
     assert [words[:5] for words in facts["rows"]] == [words[:5] for words in known]
 

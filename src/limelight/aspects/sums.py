@@ -27,8 +27,6 @@ _WORDS = {"but", "although", "though", "however", "while", "whereas", "except", 
 
 
 class AspectClause(NamedTuple):
-    """A clause that mentions an aspect."""
-
     span: tuple[int, int]  # where it is in the text
     effect: float  # what its words add to the answer as part of this aspect
     words: float = 0.0  # how many they are; those of a clause with k aspects count 1/k for each
@@ -49,7 +47,6 @@ class AspectShare:
 
     @property
     def words(self) -> float:
-        """How many words belong to it."""
         return sum(each.words for each in self.clauses)
 
     @property
@@ -115,7 +112,7 @@ def sum_by_aspect(
     weights, own = np.asarray(weights, float), own_words(aspects, text, offsets)
     pieces = own.divide(weights)
     shares, answer = [], bias + float(weights.sum())
-    for k, (aspect, parts) in enumerate(zip(aspects.enabled, own.parts, strict=True)):
+    for k, (aspect, parts) in enumerate(zip(aspects, own.parts, strict=True)):
         share = parts * pieces
         effect = float(share.sum())
         said = tuple(_share_of(each, share, own.places) for each in own.clauses if k in each.aspects)
@@ -152,7 +149,7 @@ class OwnWords(NamedTuple):
 def own_words(aspects: Aspects, text: str, offsets: np.ndarray) -> OwnWords:
     """Which words, at `offsets` (n, 2), belong to which of the aspects in use."""
     places, owners = _pieces(text, offsets)
-    clauses, parts = list(clauses_of(aspects, text, places)), np.zeros((len(aspects.enabled), len(places)))
+    clauses, parts = list(clauses_of(aspects, text, places)), np.zeros((len(aspects), len(places)))
     for clause in clauses:
         parts[list(clause.aspects), clause.start : clause.end] = 1 / max(1, len(clause.aspects))
     return OwnWords(places, owners, clauses, parts)
@@ -177,9 +174,6 @@ def estimate(answer: float, effect: float, values: Sequence[float]) -> float:
     middle, half = (low + high) / 2, (high - low) / 2 or 1.0
     moved = middle + 0.8 * (answer - middle) + 0.4 * half * math.tanh(4 * effect / half)
     return min(max(moved, low), high)
-
-
-# ---------------------------------------------------------------- clauses and seeds
 
 
 def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
@@ -241,7 +235,7 @@ def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[in
     """
     matches = list(_matches(_forms(aspects), text, places))
     found: dict[int, set[int]] = {}
-    for k in range(len(aspects.enabled)):
+    for k in range(len(aspects)):
         free = 0
         for start, end, owners, excluded in matches:
             if start >= free and (owners or k in excluded):
@@ -255,8 +249,6 @@ Owners = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, 
 
 
 class Forms(NamedTuple):
-    """Every form of every seed."""
-
     owners: dict[str, Owners]
     starts: frozenset[str]  # their first two characters: most words of a text are none of them
     longest: int  # characters of a text that can be one
@@ -283,7 +275,7 @@ def _matches(
 @lru_cache(maxsize=32)
 def _forms(aspects: Aspects) -> Forms:
     found: dict[str, tuple[set[int], set[int]]] = {}
-    for k, aspect in enumerate(aspects.enabled):
+    for k, aspect in enumerate(aspects):
         for kind, phrases in enumerate((aspect.seeds, aspect.excluded)):
             for form in (each for phrase in phrases for each in with_plural(phrase)):
                 found.setdefault(form, (set(), set()))[kind].add(k)

@@ -52,8 +52,7 @@ def _describe(folder: str) -> dict[str, Any]:
 
 def _format_description(data: dict[str, Any]) -> str:
     from ..reading.captions import NO_ASPECT
-    from ..runtime.card import row_words
-    from ..runtime.results import with_baselines
+    from ..runtime.card import row_words, with_baselines
 
     facts, parts = data["facts"], {name: count for name, count in data["parameters"].items() if count}
     rows = [[name, f"{count:,}"] for name, count in parts.items()]

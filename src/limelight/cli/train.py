@@ -87,7 +87,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
-    from ..runtime.results import with_baselines
+    from ..runtime.card import with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0

@@ -140,7 +140,6 @@ class Start(Parts):
 
     @property
     def fingerprint(self) -> str:
-        """Tells these weights from others."""
         check = 0
         for name in sorted(self.weights):
             check = crc32(np.ascontiguousarray(self.weights[name]).data, check)

@@ -57,7 +57,7 @@ class ExploredAspects:
 
 def collect_aspects(model: Model, rows: int) -> ExploredAspects:
     """The aspects of a model, with room for this many rows."""
-    names = tuple(aspect.name for aspect in model.aspects.enabled)
+    names = tuple(aspect.name for aspect in model.aspects)
     effects, clause_effects = np.zeros((2, rows, len(names)), np.float32)
     spans = np.zeros((rows, len(names), 2), np.int32)
     unit = "stars" if are_numbers(model.labels) else "points"
@@ -137,7 +137,7 @@ def explore_data(
     if any(other.task != first.task for other in others):
         raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
-    aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
+    aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
     P = [np.concatenate([part[0] for part in parts])]

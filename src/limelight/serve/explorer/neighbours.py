@@ -73,7 +73,7 @@ def _best(
         len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
     ):
         return found
-    compared = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
+    compared = embedder.compare_many([item[0]] * len(rows), texts)
     for each, comparison in zip(found, compared, strict=True):
         each["similarity"] = comparison.similarity
         each["offsets"] = comparison.second.offsets.tolist()
