@@ -32,7 +32,6 @@ from ..tables.table import open_table
 from ..text.dataset import Dataset
 from ..text.encode_steps import Choose
 from ..text.metrics import AnyMetrics
-from ..text.parallel import count_cores
 from ..text.sources import TableSource, table_paths
 from ..text.tasks import find_task
 from . import need_torch
@@ -109,7 +108,7 @@ def fit(
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
         out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
-        given=given_to_choose(preset, options) if not modules else None,
+        given=None if modules or loss is not None else given_to_choose(preset, options),
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -210,7 +209,7 @@ class TrainJob(Job):
         need_torch()
         from ..runtime.model import Model
         from .callbacks import TensorBoard, check_callbacks
-        from .context import choose_device
+        from .context import choose_device, training_cores
         from .starting_network import check_fits
         from .train import fit as train
 
@@ -225,7 +224,7 @@ class TrainJob(Job):
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
         asked = recipe_for(self.recipe, opened) if opened else self.recipe
-        cores = count_cores() if show and where.type == "cpu" else 0
+        cores = training_cores(where) if show else None
         recipe, start, chooser = self._start_of(asked, given, cores)
         self._check_old_dev(start)
 
@@ -255,7 +254,7 @@ class TrainJob(Job):
             return self._finish(dataset, fitted, resume, before, old, start, aspects)
 
     def _start_of(
-        self, asked: Recipe, given: Iterable[str], cores: int
+        self, asked: Recipe, given: Iterable[str], cores: int | None
     ) -> tuple[Recipe, Start | None, Chooser | None]:
         """The recipe and what it starts from, or what decides on these when the table is read."""
         if self.given is None or self.encoded:
