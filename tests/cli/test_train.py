@@ -25,6 +25,7 @@ from limelight.cli.train import _format_outcome
 from limelight.config import choice
 from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
+from limelight.runtime.start import start_of
 from limelight.training import Callback
 from limelight.training.checkpoint import State
 from limelight.training.context import catch_interrupts
@@ -97,9 +98,8 @@ def test_a_run_whose_recipe_the_table_decided_on_resumes(tmp_path, monkeypatch):
     assert limelight.load(tmp_path / "m.run" / "best").recipe.text.start == "reader-fast"
     resumed = TrainJob.load(out).run(show=False, resume=True)
     assert len(resumed.fitted.history) == 2
-    assert resumed.fitted.recipe == preset("fast").override(
-        epochs=2, learning_rate=1e-3, task="classification"
-    )
+    fast, _ = start_of(preset("fast"))  # in the sizes of its reader
+    assert resumed.fitted.recipe == fast.override(epochs=2, learning_rate=1e-3, task="classification")
     assert limelight.load(out).recipe == resumed.fitted.recipe
 
 

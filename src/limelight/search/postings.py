@@ -184,7 +184,8 @@ class WordSearch:
         """Where a word is, kept in memory for the queries to come."""
         with self._lock:
             found = self._kept.pop(word) if word in self._kept else self._read(word)
-            self._kept[word] = found
+            if len(found.places):  # words that no text has would be kept without end
+                self._kept[word] = found
             while self._held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
                 self._held -= len(self._kept.pop(next(iter(self._kept))).places)
         return found

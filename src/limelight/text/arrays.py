@@ -169,9 +169,12 @@ class WordStore:
             ends = np.cumsum([side.sum() for side in each])
             yield list(zip(np.split(numbers, ends[:-1]), each, strict=True))
 
-    def words(self, split: str) -> int:
-        """The number of words of a split, in all."""
-        return sum(words for _, _, words in self._pieces[split])
+    def words(self, split: str, max_length: int = 0) -> int:
+        """The number of words of a split, in all, or of the first `max_length` of each text."""
+        if not max_length:
+            return sum(piece.words for piece in self._pieces[split])
+        sides = (lengths for each in self.read(split) for _, lengths in each)
+        return sum(int(np.minimum(lengths, max_length).sum()) for lengths in sides)
 
     def count(self, split: str, keep: np.ndarray | None = None) -> dict[str, int]:
         """How often each word occurs in the rows of a split where `keep` (rows,) is true, or in all."""

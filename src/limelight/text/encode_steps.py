@@ -82,7 +82,8 @@ class Encoding:
         )
         check_numbers(classes, recipe.task, train.where)
         if self.choose:
-            size = Size(len(labels["train"]), store.words("train"), len(classes), train.pair)
+            count = store.words("train", recipe.max_length)
+            size = Size(len(labels["train"]), count, len(classes), train.pair)
             name, start = self.choose(size)
             recipe, pretrained = replace(recipe, start=name), start
             self.recipe, self.start = recipe, start

@@ -109,6 +109,11 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def training_cores(device: torch.device) -> int:
+    """The cores that train; 0 if a GPU does."""
+    return count_cores() if device.type == "cpu" else 0
+
+
 # ---------------------------------------------------------------- several processes
 
 

@@ -188,7 +188,9 @@ class TrainingRun:
         if self.best is None:
             raise LimelightError(line, code="diverged")
         self.progress.close()
-        self.progress.note(f"warning: {line}; keeping the model of epoch {self.state.best_epoch + 1}")
+        best = self.state.best_epoch
+        kept = f"the model of epoch {best + 1}" if best >= 0 else "the first classifier"
+        self.progress.note(f"warning: {line}; keeping {kept}")
         self.state.finished = True
 
     def checkpoint(self) -> None:

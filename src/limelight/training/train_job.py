@@ -26,7 +26,6 @@ from ..tables.formats import shorten
 from ..text.dataset import Dataset
 from ..text.encode_steps import Choose
 from ..text.metrics import AnyMetrics
-from ..text.parallel import count_cores
 from ..text.sources import table_paths
 from . import need_torch
 from .job import Job
@@ -92,7 +91,7 @@ def fit(
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
         out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
-        given=given_to_choose(preset, options) if not modules else None,
+        given=None if modules or loss is not None else given_to_choose(preset, options),
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
@@ -189,7 +188,7 @@ class TrainJob(Job):
         """
         need_torch()
         from .callbacks import check_callbacks
-        from .context import choose_device
+        from .context import choose_device, training_cores
         from .starting_network import check_fits
         from .train import fit as train
 
@@ -203,7 +202,7 @@ class TrainJob(Job):
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
         asked = recipe_for(self.recipe, opened) if opened else self.recipe
-        cores = count_cores() if show and where.type == "cpu" else 0
+        cores = training_cores(where) if show else None
         recipe, start, chooser = asked, None, None
         if self.given is None or self.encoded:
             recipe, start = start_of(asked, given, self.started_in)

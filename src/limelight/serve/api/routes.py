@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import math
@@ -241,12 +242,13 @@ class Routes:
     async def info(self, request: Request) -> Response:
         """The model, its labels and the limits; ?model=NAME for another one."""
         name, batcher = self.models.find(request.query_params.get("model"))
+        index = await asyncio.to_thread(request.app.state.about_index)  # which may open one that has changed
         content = json.dumps({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
-            "max_body_bytes": self.limits.body, "version": __version__, **request.app.state.about_index(),
+            "max_body_bytes": self.limits.body, "version": __version__, **index,
         })  # fmt: skip
         return Response(content, media_type="application/json")
 
@@ -275,7 +277,8 @@ class Routes:
 
     async def show_metrics(self, request: Request) -> Response:
         """Counters for Prometheus."""
-        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+        text = await asyncio.to_thread(self.metrics.text)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     # ------------------------------------------------------------ what they share
 
