@@ -172,7 +172,7 @@ class WordStore:
     def words(self, split: str, max_length: int = 0) -> int:
         """The number of words of a split, in all, or of the first `max_length` of each text."""
         if not max_length:
-            return sum(piece.words for piece in self._pieces[split])
+            return sum(words for _, _, words in self._pieces[split])
         sides = (lengths for each in self.read(split) for _, lengths in each)
         return sum(int(np.minimum(lengths, max_length).sum()) for lengths in sides)
 
