@@ -129,13 +129,13 @@ class Copy:
             with suppress(ImportError):
                 importlib.import_module(name)
         self._at_import: set[tuple[str, str]] = set()  # functions that ran while all this was imported
-        sys.setprofile(self._note)
+        sys.settrace(self._note)
         with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
             pytest.main([*OPTIONS, "--collect-only", *files])
-        sys.setprofile(None)
+        sys.settrace(None)
 
     def _note(self, frame: Any, event: str, arg: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(self.source)):
+        if frame.f_code.co_filename.startswith(str(self.source)):  # a call: nothing else is traced
             file = Path(frame.f_code.co_filename).relative_to(self.source).as_posix()
             self._at_import.add((file, frame.f_code.co_qualname))
 

@@ -41,7 +41,7 @@ class Pieces:
         """(pieces, ...): the weights of the words, summed where several are drawn as one piece."""
         if len(weights) == len(self.firsts):
             return weights
-        return np.asarray(np.add.reduceat(weights, self.firsts, axis=0))
+        return np.asarray(np.add.reduceat(weights, self.firsts))
 
     @cached_property
     def words(self) -> list[str]:
