@@ -44,6 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict every row and compare with its label."""
+    from ..text.metrics import wilson
+
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise bad_value(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     results, model = found.results, found.model
     figures = results.to_dict()
     data = {"model": args.model, "data": args.data, **figures, **found.rows.to_dict()}
-    data |= {"accuracy_interval": list(found.interval)} if found.interval else {}
+    if "accuracy" in figures:
+        data["accuracy_interval"] = list(wilson(figures["accuracy"], figures["rows"]))  # 95%
     data |= {"all_rows": found.of_all.to_dict()} if found.rows.is_mixed else {}
     data |= results.of_classes(model.labels)
     if found.sure:
@@ -71,14 +74,6 @@ class _Measured(NamedTuple):
     results: AnyMetrics  # of the rows that the model did not learn from, if there are any
     of_all: AnyMetrics
     sure: Answered | None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95% interval of the accuracy, if that is among the figures."""
-        from ..text.metrics import wilson
-
-        figures = self.results.to_dict()
-        return wilson(figures["accuracy"], figures["rows"]) if "accuracy" in figures else None
 
 
 def _measure(args: argparse.Namespace) -> _Measured:
@@ -120,8 +115,8 @@ def _format_results(data: dict[str, Any], found: _Measured) -> str:
     lines = {found.rows.of_what or data["data"]: data}
     lines |= {"all rows": data["all_rows"]} if found.rows.is_mixed else {}
     blocks = [found.rows.sentences(development_sentence(found.model.facts)), metrics_table(lines)]
-    if found.interval:
-        low, high = found.interval
+    if "accuracy_interval" in data:
+        low, high = data["accuracy_interval"]
         blocks[-1] += f"\n(95% interval of the accuracy: {low:.1%} to {high:.1%})"
     classes, confusion = data.get("classes", {}), data.get("confusion")
     if classes:

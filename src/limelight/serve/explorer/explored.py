@@ -45,15 +45,6 @@ class ExploredAspects:
                 self.effects[row, k], self.clause_effects[row, k] = share.effect, share.strongest.effect
                 self.spans[row, k] = share.span
 
-    def about(self) -> dict[str, Any]:
-        return {"names": self.names, "unit": self.unit}
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {
-            "aspectSums": self.sums, "aspectEffects": self.effects,
-            "clauseEffects": self.clause_effects, "clauseSpans": self.spans,
-        }  # fmt: skip
-
 
 def collect_aspects(model: Model, rows: int) -> ExploredAspects:
     """The aspects of a model, with room for this many rows."""
@@ -91,20 +82,21 @@ class ExploredData:
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
-            "aspects": self.aspects.about() if self.aspects else None, "task": self.task,
-            "values": self.values, "told": self._told(),
+            "aspects": None, "task": self.task, "values": self.values, "told": self._told(),
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
-        for name, found in (("confidence", self.confidence), ("mean", self.means)):
-            if found is not None:
-                arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(found)}
+        for name, by_model in (("confidence", self.confidence), ("mean", self.means)):
+            if by_model is not None:
+                arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(by_model)}
         if self.truth is not None:
             arrays["truth"] = self.truth
         if self.seen is not None and self.seen.is_mixed:
             arrays["learnt"] = self.seen.learnt.astype(np.uint8)
-        if self.aspects is not None:
-            arrays |= self.aspects.arrays()
+        if (found := self.aspects) is not None:
+            header["aspects"] = {"names": found.names, "unit": found.unit}
+            arrays |= {"aspectSums": found.sums, "aspectEffects": found.effects}
+            arrays |= {"clauseEffects": found.clause_effects, "clauseSpans": found.spans}
         if in_page:
             arrays["directions"] = self.directions.T.astype(np.float32)
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)

@@ -35,8 +35,7 @@ def parse_body(content: bytes) -> Body:
     if content.count(b"[") + content.count(b"{") > MAX_DEPTH and _is_deep(body):
         raise RequestError(400, TOO_DEEP)
     if not isinstance(body, dict):
-        must = 'it must be an object such as {"inputs": "text"}'
-        raise RequestError(422, f"the body is {_name(body)}; {must}")
+        raise RequestError(422, 'the body must be an object such as {"inputs": "text"}')
     return body
 
 
@@ -161,9 +160,3 @@ def _are_token_ids(value: Any) -> bool:
 
 def _is_item(value: Any, size: int) -> bool:
     return isinstance(value, list) and len(value) == size and all(isinstance(text, str) for text in value)
-
-
-def _name(value: Any) -> str:
-    """What JSON calls a value; never the value itself."""
-    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
