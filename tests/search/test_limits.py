@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from limelight.search.spool import Spool
 
 from limelight.search import hit_words, index_folder, shards
 from limelight.search.approximate import count_candidates
@@ -28,7 +29,6 @@ from limelight.search.index_folder import (
     write_config,
 )
 from limelight.search.shards import cut_shards, pack_shard, quantise, write_shard
-from limelight.search.spool import Spool
 from limelight.search.words import RULES
 from refusing import refuses
 from search.test_index_folder import entry, write_header
