@@ -169,13 +169,10 @@ def measure_words(index: Index, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "texts": len(texts),
         "reading, ms": milliseconds(fast.encode, [texts]),
-        "packing, ms": milliseconds(lambda words: pack_shard(*vectors, entries, words), [None] * args.rounds),
-        "packing with words, ms": milliseconds(
+        "packing, ms": milliseconds(
             lambda words: pack_shard(*vectors, entries, words), [WordRules()] * args.rounds
         ),
-        "bytes without and with words": [
-            len(pack_shard(*vectors, entries, words)) for words in (None, WordRules())
-        ],
+        "bytes": len(pack_shard(*vectors, entries, WordRules())),
         "a query, ms": {
             by: milliseconds(lambda q, by=by: index.search(q, by=by, words=False), queries[:20])
             for by in ("meaning", "words", "both")

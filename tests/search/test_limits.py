@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -28,8 +29,7 @@ from limelight.search.index_folder import (
     write_config,
 )
 from limelight.search.shards import cut_shards, pack_shard, quantise, write_shard
-from limelight.search.spool import Spool
-from limelight.search.words import RULES
+from limelight.search.words import RULES, WordRules
 from refusing import refuses
 from search.test_index_folder import entry, write_header
 
@@ -63,18 +63,18 @@ def test_a_condition_has_16384_characters():
     ([10_001, 3, 10_002], "3 texts: 2 texts have more than 10,000 characters"),
 ])  # fmt: skip
 def test_texts_of_more_than_ten_thousand_characters_are_said(lengths, said):
-    with Spool() as spool, warnings.catch_warnings(record=True) as found:
+    corpus = Corpus(["a" * length for length in lengths])
+    with warnings.catch_warnings(record=True) as found, closing(corpus):
         warnings.simplefilter("always")
-        Corpus(["a" * length for length in lengths]).check(spool)
+        corpus.check()
     assert [str(each.message).startswith(said or "") for each in found] == [True] * (said is not None)
 
 
 def test_a_text_with_halves_of_characters_or_accents_is_put_aside_as_it_is():
-    with Spool() as spool:
-        corpus = Corpus([{"text": "café \ud83d", "no": "ü"}])
-        corpus.check(spool)
-        assert list(corpus.entries()) == [{"text": "café \ud83d", "row": 1, "columns": {"no": "ü"}}]
-        assert b"caf\xc3\xa9" in b"".join(corpus._read())
+    corpus = Corpus([{"text": "café \ud83d", "no": "ü"}])
+    corpus.check()
+    assert list(corpus.entries()) == [{"text": "café \ud83d", "row": 1, "columns": {"no": "ü"}}]
+    assert b"caf\xc3\xa9" in b"".join(line for _, line in corpus._read())
 
 
 # ---------------------------------------------------------------- words of hits
@@ -177,11 +177,11 @@ def test_a_shard_has_texts_of_268_million_characters():
 
 def make(folder: Path, sizes: list[int], dead: tuple[int, ...] = (), key: str | None = None) -> None:
     """An index of shards of so many texts each, some of them deleted; no model has read them."""
-    config = IndexConfig("reader", "0" * 64, 3, False, "int8", key=key, numbered=sum(sizes))
+    config = IndexConfig("reader", "0" * 64, 3, False, "int8", words=RULES, key=key, numbered=sum(sizes))
     rows = iter(range(1, sum(sizes) + 1))
     for number, size in enumerate(sizes):
         entries = [entry(f"text {row}", row) for row in islice(rows, size)]
-        content = pack_shard(*quantise(np.tile(np.eye(3), (size, 1))[:size]), entries, None, key)
+        content = pack_shard(*quantise(np.tile(np.eye(3), (size, 1))[:size]), entries, WordRules(), key)
         config.shards.append(write_shard(folder, number, content, size))
     config.sources.append(Source("list", "rows:1", None, True, sum(sizes)))
     if dead:
@@ -206,7 +206,7 @@ def texts(folder: Path) -> list[list[int]]:
 def test_eight_small_neighbours_of_a_size_are_joined(tmp_path, monkeypatch, full, sizes, after):
     monkeypatch.setattr(index_folder, "SHARD_TEXTS", full)
     make(tmp_path, sizes)
-    tidy(tmp_path, None)
+    tidy(tmp_path, WordRules())
     assert [len(each) for each in texts(tmp_path)] == after
     assert [*chain(*texts(tmp_path))] == [*range(1, sum(sizes) + 1)]
     assert len([*tmp_path.glob("shard-*")]) == len(after)
@@ -215,7 +215,7 @@ def test_eight_small_neighbours_of_a_size_are_joined(tmp_path, monkeypatch, full
 @pytest.mark.parametrize(("dead", "left"), [((1, 2), 8), ((1, 2, 5), 5)])
 def test_deleted_texts_are_dropped_where_they_are_more_than_a_quarter(tmp_path, dead, left):
     make(tmp_path, [8], dead, "id")
-    tidy(tmp_path, None)
+    tidy(tmp_path, WordRules())
     config, (shard,) = open_shards(tmp_path)
     assert (config.rows, len(shard), shard.living) == (left, left, 8 - len(dead))
     assert (config.deleted is None) == (left < 8)
@@ -227,7 +227,7 @@ def test_a_table_of_which_rows_were_dropped_can_be_added_again_where_keys_tell_w
     tmp_path, key, sha256
 ):
     make(tmp_path, [3, 2], (1,), key)
-    compact(tmp_path, None)
+    compact(tmp_path, WordRules())
     config, _ = open_shards(tmp_path)
     assert (config.sources[0].sha256, config.sources[0].rows, config.sources[0].before) == (sha256, 4, 0)
     assert texts(tmp_path) == [[1, 3, 4, 5]]
@@ -236,6 +236,6 @@ def test_a_table_of_which_rows_were_dropped_can_be_added_again_where_keys_tell_w
 def test_a_shard_that_is_more_than_half_full_stays_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(index_folder, "SHARD_TEXTS", 4)
     make(tmp_path, [2, 2, 1, 1, 3])
-    compact(tmp_path, None)
+    compact(tmp_path, WordRules())
     assert texts(tmp_path) == [[1, 2], [3, 4], [5, 6], [7, 8, 9]]
     assert shards.SHARD_CHARACTERS == 2**28

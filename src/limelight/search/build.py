@@ -228,6 +228,7 @@ def build(
     with ExitStack() as stack:
         for corpus in corpora:
             corpus.key = config.key
+            stack.callback(corpus.close)
             corpus.check(config.unit, folder)  # unusable rows are reported before the long work
         _check_keys(corpora)
         stack.enter_context(writing(folder))

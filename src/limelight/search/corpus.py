@@ -44,6 +44,7 @@ class Corpus:
         self.key: str | None = None  # the column that names a row, in an index that has one
         self.keys: dict[str, int] = {}  # those of the rows, with their numbers
         self.sha256, self.skipped, self._long, self._given = "", 0, 0, given
+        self._rows: Aside | None = None
         self.path = Path(given) if isinstance(given, str | os.PathLike) else None
         if self.path is not None:
             check_file(file_of(self.path))
@@ -69,9 +70,14 @@ class Corpus:
             todo = "with --passages (in Python: passages=True) the best passage is found and shown"
             warn(f"{self.name}: {which} more than {LONG_TEXT:,} characters; {todo}")
 
+    def close(self) -> None:
+        """Forget what was put aside."""
+        if self._rows is not None:
+            self._rows.close()
+
     def entries(self, unit: str = "texts") -> Iterator[dict[str, Any]]:
         """Each text, or each sentence or passage of it, with its row's number, from 1, and other columns."""
-        for number, text, columns in self._rows:
+        for number, text, columns in self._rows or ():
             if unit == "texts":
                 yield {"text": text, "row": number, "columns": columns}
                 continue

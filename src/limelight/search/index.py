@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import accumulate, chain, islice
 from numbers import Integral
 from pathlib import Path
@@ -137,7 +138,7 @@ class Index:
         return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
 
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
-        with writing(self.folder):
+        with writing(self.folder), closing(given):
             config = read_config(self.folder)  # another process may have replaced the one that is open here
             config.check_current()
             given.key = config.key
