@@ -204,7 +204,7 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
     """One table: AUPRC and the share of marked words on top, of weights as they are and smoothed."""
     read = ReadTexts(model, [*model.read_many([row["text"] for row in rows])])
     marked, maps = zip(
-        *(_movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
+        *(movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
     )
     kept = [k for k, each in enumerate(marked) if each.any() and not each.all()]
     right = np.mean([r.label == row["label"] for r, row in zip(read.readings, rows, strict=True)])
@@ -221,7 +221,7 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
         print_row(name, figures)
 
 
-def _movie_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
+def movie_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
     """Which tokens that the model read are marked, and the map from its words to them."""
     spans = token_spans(row["text"])
     marked = np.zeros(len(spans), bool)
@@ -235,9 +235,7 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
     """One table: AUPRC of the words of a pair, by class, and where the model is right."""
     texts = [[row[side] for row in rows] for side in ("premise", "hypothesis")]
     read = ReadTexts(model, [model.read(*both) for both in zip(*texts, strict=True)])
-    marked, maps = zip(
-        *(_pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
-    )
+    marked, maps = zip(*(pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True)
     labels = np.array([row["label"] for row in rows])
     right = np.array([r.label for r in read.readings]) == labels
     kept = np.array([bool(each.any() and not each.all()) for each in marked])
@@ -254,7 +252,7 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
         print_row(name, [found[group].mean() for group in groups.values()])
 
 
-def _pair_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
+def pair_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
     """The same of a pair, of the tokens that people could mark."""
     marked, maps, at = [], [], 0
     words = sum(len(side.offsets) for side in reading.sides)
