@@ -35,7 +35,7 @@ from sklearn.metrics import average_precision_score
 
 import limelight
 from limelight.bundled import sentences
-from limelight.explain.attribution import NAMES, attribute_readings
+from limelight.explain.attribution import NAMES, attribute_readings, explain_by
 from limelight.explain.variants import ReadTexts
 from limelight.reading.picture import make_picture
 from limelight.runtime.folder import open_folder
@@ -212,7 +212,9 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
         f"{len(kept)} reviews of {np.mean([len(each) for each in marked]):.0f} tokens, accuracy {right:.1%}"
     )
     print_table(["AUPRC", "top 10%", "smoothed: AUPRC", "top 10%"])
-    for name, weights in all_weights(read, methods, lambda: minilm_movies(read, train)):
+    phrases = [explain_by(model, each, "phrase").decided for each in read.readings]
+    further = [("What decided, by phrase", phrases)]
+    for name, weights in [*all_weights(read, methods, lambda: minilm_movies(read, train)), *further]:
         given = [maps[k] @ weights[k] for k in kept]
         figures = []
         for each in (given, [smooth(w) for w in given]):
