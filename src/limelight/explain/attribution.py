@@ -107,7 +107,7 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
 
 
 def _by_phrase(side: Reading) -> Reading:
-    """What decided, spread evenly over the words of each clause, as people mark phrases; the sum is the same."""
+    """What decided, spread evenly over each clause, as people mark phrases; the sum is the same."""
     assert side.decided is not None
     places = [(start, end) for start, end in side.offsets.tolist()]
     clauses = list(clauses_of(Aspects(), side.text, places))
