@@ -20,8 +20,9 @@ HEAD = """\
 Generated from the code by `python scripts/build_options.py`. Each option is a flag of `limelight train`
 (`--batch-size 64`), an argument of `TextClassifier`, `PairClassifier` and `limelight.fit` (`batch_size=64`)
 and a field of `limelight.Recipe`; the classifiers and `limelight.fit` call the random seed `random_state`.
-Defaults are those of preset `small`; another preset has its own, and without one [the table decides](train.md#presets-and-options). A
-symbol in brackets is the paper's. A few more fields of the recipe are set by presets and experiments alone.
+Defaults are those of preset `small`; another preset has its own, and without one
+[the table decides](train.md#presets-and-options). A symbol in brackets is the paper's. A few more fields of
+the recipe are set by presets and experiments alone.
 """
 
 READER = """\

@@ -48,7 +48,7 @@ class Progress:
     ) -> None:
         """An epoch starts, or resumes after `done` rows; it may be the last, by patience."""
         self.at_most = "at most " if may_stop_early else ""
-        self.epoch, self.epochs, self.rows, self.done, self.first = epoch, epochs, rows, done, done
+        self.epoch, self.epochs, self.rows, self.done, self.done_before = epoch, epochs, rows, done, done
         self.started = self.shown = time.monotonic()
         if epoch == 0 and not self.live:
             self.shown -= LINES_APART - FIRST_LINE  # how long it will take is said soon
@@ -102,13 +102,13 @@ class Progress:
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
         chosen = " *" if better and "dev_loss" in record else "  "
         accuracies = f"train {record[measure]:{form}}{development}{chosen}"
-        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
+        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.done_before else ""  # no rows were left
         self.note(f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}".rstrip())
 
     def _say_what_is_faster(self, now: float) -> None:
         """Once, as soon as the speed is known, if all of it takes long."""
         rows = self.rows * (self.epochs - self.epoch) - self.done
-        seconds = rows * (now - self.started) / max(self.done - self.first, 1)
+        seconds = rows * (now - self.started) / max(self.done - self.done_before, 1)
         if seconds >= LONG:
             self.note(f"this will take {self.at_most}about {_format_time(seconds)}; faster: {self.faster}")
         self.faster = ""
@@ -120,7 +120,7 @@ class Progress:
             self.bar = None
 
     def _speed(self) -> float:
-        return (self.done - self.first) / max(time.monotonic() - self.started, 1e-9)
+        return (self.done - self.done_before) / max(time.monotonic() - self.started, 1e-9)
 
     def _time_left(self) -> str:
         rows = self.rows * (self.epochs - self.epoch) - self.done
