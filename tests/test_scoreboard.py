@@ -65,16 +65,16 @@ def test_the_table_has_means_over_seeds_the_worst_class_and_dashes(scoreboard, t
         lines = [line(0, own)] * 6 + [line(1, 0.3)] * 6 + [line(2, 0.0)]  # too few of the last to tell
         (tmp_path / f"sst5-{seed}-limelight.jsonl").write_text("\n".join(['{"accuracy": 0.5}', *lines]))
     data = {name: scoreboard.read(tmp_path, name, "limelight") for name in scoreboard.EPOCHS}
-    row = scoreboard.row(data, "what decided")
-    assert row["SST-5: worst class"] == "0.60"
-    assert row["SST-5: of leave one out"] == "0.69 ± 0.07"
-    assert (row["ms"], row["calls"], row["hotels: worst class"], row["two runs"]) == (
-        "2.0 ± 0.0",
+    row = scoreboard.figures_of(data, "what decided")
+    assert row["SST-5: of leave one out (worst class)"] == "0.69 ± 0.07 (0.60)"
+    assert [row[name] for name in ("ms", "calls", "hotels: compr.", "two runs")] == [
+        "2 ± 0",
         "1 ± 0",
         "-",
         "-",
-    )
-    scoreboard.print_tables(tmp_path)
+    ]
+    scoreboard.print_table(tmp_path)
     shown = capsys.readouterr().out
     assert "Limelight, `small`, sst5: accuracy 50.0 ± 0.0%; texts of each seed: [13, 13]" in shown
     assert "| leave one out | - | 0.500 ± 0.000 |" in shown
+    assert len({line.count("|") for line in shown.splitlines() if line.startswith("|")}) == 1

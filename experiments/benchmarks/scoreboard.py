@@ -483,17 +483,17 @@ def beside_leave_one_out(seed: Measured, method: str) -> float:
     return seed.mean(method, "without") / seed.mean("leave one out", "without")
 
 
-def worst_class(seeds: list[Measured], method: str) -> list[float]:
-    """The least ratio of a predicted class, over all seeds' texts."""
+def worst_class(seeds: list[Measured], method: str) -> str:
+    """The least ratio of a predicted class, over all seeds' texts, in brackets."""
     texts = [text for seed in seeds for text in seed.texts]
     classes = np.array([text[method]["class"] for text in texts])
     own, judge = (np.array([text[each]["without"] for text in texts]) for each in (method, "leave one out"))
     kept = [classes == k for k in np.unique(classes) if (classes == k).sum() >= 10]
-    return [min(float(own[each].mean() / judge[each].mean()) for each in kept)] if kept else []
+    return f" ({min(own[each].mean() / judge[each].mean() for each in kept):.2f})" if kept else ""
 
 
-def row(data: dict[str, list[Measured]], method: str) -> dict[str, str]:
-    """The figures of a method by column."""
+def figures_of(data: dict[str, list[Measured]], method: str) -> dict[str, str]:
+    """By column."""
 
     def of(name: str, figure: str, digits: int = 3, scale: float = 1) -> str:
         return spread([scale * seed.mean(method, figure) for seed in data[name]], digits)
@@ -502,22 +502,25 @@ def row(data: dict[str, list[Measured]], method: str) -> dict[str, str]:
         text[method] for seeds in data.values() for seed in seeds for text in seed.texts if method in text
     ]
     remainders = [each["remainder"] for each in every if "remainder" in each]
+    runs = [each["again"] for each in every if "again" in each]
     found = {"largest remainder": f"{max(remainders):.0e}" if remainders else "-"}
-    for name, title in (("sst5", "SST-5"), ("hotels", "hotels")):
-        found[f"{title}: comprehensiveness"] = of(name, "without")
-        found[f"{title}: sufficiency"] = of(name, "only")
-        found[f"{title}: of leave one out"] = spread([beside_leave_one_out(s, method) for s in data[name]], 2)
-        found[f"{title}: worst class"] = spread(worst_class(data[name], method), 2)
-    found["pairs: of leave one out"] = spread([beside_leave_one_out(s, method) for s in data["esnli"]], 2)
+    for name, title in (("sst5", "SST-5"), ("hotels", "hotels"), ("esnli", "pairs")):
+        if name != "esnli":
+            found[f"{title}: compr."] = of(name, "without")
+            found[f"{title}: suff."] = of(name, "only")
+        ratios = [beside_leave_one_out(seed, method) for seed in data[name]]
+        found[f"{title}: of leave one out (worst class)"] = spread(ratios, 2) + worst_class(
+            data[name], method
+        )
     found["movies: AUPRC"] = of("movies", "AUPRC")
     found["e-SNLI: F1"] = of("esnli", "F1")
-    runs = [each["again"] for each in every if "again" in each]
-    found["two runs"] = spread([float(np.mean(runs))] if runs else [])
-    return found | {"ms": of("sst5", "seconds", 1, 1e3), "calls": of("sst5", "calls", 0)}
+    found["two runs"] = f"{np.mean(runs):.2f}" if runs else "-"
+    return found | {"ms": of("sst5", "seconds", 0, 1e3), "calls": of("sst5", "calls", 0)}
 
 
-def print_tables(out: Path) -> None:
+def print_table(out: Path) -> None:
     first = ["what decided", "leave one out", "SHAP, partition", "SHAP, permutation", "LIME"]
+    lines: list[str] = []
     for kind, title in TITLES.items():
         data = {name: read(out, name, kind) for name in EPOCHS}
         for name, seeds in data.items():
@@ -530,12 +533,14 @@ def print_tables(out: Path) -> None:
             method for seeds in data.values() for seed in seeds for text in seed.texts for method in text
         }
         methods = [*first, "integrated gradients", "overall attention", "random"]
-        rows = {method: row(data, method) for method in methods if method in measured}
+        rows = {method: figures_of(data, method) for method in methods if method in measured}
         for k, (method, figures) in enumerate(rows.items()):
+            if not lines:
+                lines += [f"| | {' | '.join(figures)} |", f"|---|{'---|' * len(figures)}"]
             if not k:
-                print(f"\n| {title} | {' | '.join(figures)} |\n|---|{'---|' * len(figures)}")
-            print(f"| {method} | {' | '.join(figures.values())} |")
-        print()
+                lines.append(f"| **{title}** |{' |' * len(figures)}")
+            lines.append(f"| {method} | {' | '.join(figures.values())} |")
+    print("", *lines, sep="\n")
 
 
 def main() -> None:
@@ -547,7 +552,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", choices=list(EPOCHS), default=list(EPOCHS))
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--table", action="store_true", help="print the tables alone")
+    parser.add_argument("--table", action="store_true", help="print the table alone")
     args = parser.parse_args()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -560,7 +565,7 @@ def main() -> None:
             for kind in args.models:
                 data.setdefault(name, Data(name, args.data))
                 run(name, data[name], seed, kind, args.out)
-    print_tables(args.out)
+    print_table(args.out)
 
 
 if __name__ == "__main__":
