@@ -25,7 +25,7 @@ import argparse
 import importlib.util
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ from sklearn.linear_model import LogisticRegression
 
 import limelight
 from limelight import PairClassifier, TextClassifier
+from limelight.explain.attribution import explain_by
 from limelight.explain.gradients import _pad, logits, network_of
 from limelight.explain.variants import ReadTexts
 from limelight.runtime.decided import most_weighted
@@ -192,7 +193,7 @@ class Limelight:
             classifier.save(folder)
         self.model = limelight.load(folder, threads=1)
         self.network = network_of(self.model)
-        self.methods: dict[str, Method] = {"what decided": self.decided, **ANY}
+        self.methods: dict[str, Method] = {"what decided": self.decided, "... by phrase": self.phrase, **ANY}
         self.methods |= {"overall attention": self.attention, "integrated gradients": self.gradients}
 
     def accuracy(self, rows: Rows) -> float:
@@ -208,6 +209,10 @@ class Limelight:
     def decided(self, asked: Asked, seed: int) -> Found:
         base = self.reading.sides[0].bias
         return Found(np.concatenate([side.decided for side in self.reading.sides]).astype(float), base)
+
+    def phrase(self, asked: Asked, seed: int) -> Found:
+        self.reading = explain_by(self.model, self.reading, "phrase")
+        return self.decided(asked, seed)
 
     def attention(self, asked: Asked, seed: int) -> Found:
         return Found(np.concatenate([side.overall for side in self.reading.sides]))
@@ -404,11 +409,13 @@ class Data:
 # ---------------------------------------------------------------- measuring
 
 
-def measure(model: Any, text: Text, seed: int, again: bool) -> dict[str, Any]:
-    """For each method what the docstring names, of one text."""
+def measure(
+    model: Any, text: Text, seed: int, again: bool, known: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """For each method what the docstring names, of one text; those that are known are left out."""
     found: dict[str, dict[str, Any]] = {}
     for name, method in model.methods.items():
-        if name in PEERS and not importlib.util.find_spec(PEERS[name]):
+        if name in known or (name in PEERS and not importlib.util.find_spec(PEERS[name])):
             continue
         begin = time.process_time()
         asked = model.ask(text)
@@ -430,22 +437,23 @@ def measure(model: Any, text: Text, seed: int, again: bool) -> dict[str, Any]:
 
 
 def run(name: str, data: Data, seed: int, kind: str, out: Path) -> None:
-    """Measure what is missing in the file of this data, seed and model."""
-    texts = TEXTS[name][list(MODELS).index(kind)]
+    """Measure what is missing in the file of this data, seed and model: texts, or methods of some texts."""
     file = out / f"{name}-{seed}-{kind}.jsonl"
-    done = len(file.read_text().splitlines()) - 1 if file.exists() else -1
-    if done >= texts:
-        return
     model = MODELS[kind](name, (data.train, data.dev), seed, out)
-    if done < 0:
-        file.write_text(json.dumps({"accuracy": model.accuracy(data.test)}) + "\n")
-    order = np.random.default_rng(seed).permutation(len(data.texts))[:texts]
-    measure(model, data.texts[order[0]], seed, False)  # what is compiled or loaded once
-    for k in range(max(done, 0), len(order)):
-        line = measure(model, data.texts[order[k]], seed, k < AGAIN and name == "sst5")
-        with file.open("a") as lines:
-            lines.write(json.dumps(line) + "\n")
-        print(f"{file.name}: {k + 1} of {len(order)}", flush=True)
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = lines or [{"accuracy": model.accuracy(data.test)}]
+    order = np.random.default_rng(seed).permutation(len(data.texts))[: TEXTS[name][list(MODELS).index(kind)]]
+    warm = False
+    for k, place in enumerate(order, 1):
+        known = lines[k] if k < len(lines) else {}
+        if not warm and measure(model, data.texts[place], seed, False, known):
+            warm = True  # what is compiled or loaded once is not counted
+        if found := measure(model, data.texts[place], seed, k <= AGAIN and name == "sst5", known):
+            lines[k : k + 1] = [known | found]
+            text = "\n".join(map(json.dumps, lines))
+            file.with_suffix(".new").write_text(text + "\n")
+            file.with_suffix(".new").replace(file)
+            print(f"{file.name}: {k} of {len(order)}", flush=True)
 
 
 # ---------------------------------------------------------------- the table
@@ -485,7 +493,7 @@ def beside_leave_one_out(seed: Measured, method: str) -> float:
 
 def worst_class(seeds: list[Measured], method: str) -> str:
     """The least ratio of a predicted class, over all seeds' texts, in brackets."""
-    texts = [text for seed in seeds for text in seed.texts]
+    texts = [text for seed in seeds for text in seed.texts if method in text]
     classes = np.array([text[method]["class"] for text in texts])
     own, judge = (np.array([text[each]["without"] for text in texts]) for each in (method, "leave one out"))
     kept = [classes == k for k in np.unique(classes) if (classes == k).sum() >= 10]
@@ -519,7 +527,7 @@ def figures_of(data: dict[str, list[Measured]], method: str) -> dict[str, str]:
 
 
 def print_table(out: Path) -> None:
-    first = ["what decided", "leave one out", "SHAP, partition", "SHAP, permutation", "LIME"]
+    first = ["what decided", "... by phrase", "leave one out", "SHAP, partition", "SHAP, permutation", "LIME"]
     lines: list[str] = []
     for kind, title in TITLES.items():
         data = {name: read(out, name, kind) for name in EPOCHS}
