@@ -1,9 +1,14 @@
-"""For `make mutants`: which test executes which line, and runs of chosen tests in a copy of the checkout."""
+"""For `make mutants`: which test executes which line, and runs of chosen tests in a copy of the checkout.
+
+The package and its tests are imported once, and a fork of that process gets the changed function. What runs
+when it is imported is imported anew there.
+"""
 
 from __future__ import annotations
 
 import faulthandler
 import importlib
+import inspect
 import json
 import os
 import shutil
@@ -13,11 +18,14 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
+
+from mutating import Mutant
 
 ROOT = Path(__file__).parent.parent
 LIBRARIES = [
@@ -106,16 +114,30 @@ class Chosen:
 
 
 class Copy:
-    """The checkout, copied to where its files may be changed, and a process to fork with its libraries."""
+    """The checkout, copied to where its files may be changed, and a process to fork with all that it imports.
 
-    def __init__(self, folder: Path) -> None:
+    `files` are the tests that will run.
+    """
+
+    def __init__(self, folder: Path, files: list[str]) -> None:
         self.folder, self.source = folder, folder / "src" / "limelight"
         self._copy_files()
         os.environ["PYTHONPATH"] = str(folder / "src")
         os.chdir(folder)
+        sys.path.insert(0, str(folder / "src"))  # before this checkout
         for name in LIBRARIES:
             with suppress(ImportError):
                 importlib.import_module(name)
+        self._at_import: set[tuple[str, str]] = set()  # functions that ran while all this was imported
+        sys.setprofile(self._note)
+        with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
+            pytest.main([*OPTIONS, "--collect-only", *files])
+        sys.setprofile(None)
+
+    def _note(self, frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(self.source)):
+            file = Path(frame.f_code.co_filename).relative_to(self.source).as_posix()
+            self._at_import.add((file, frame.f_code.co_qualname))
 
     def _copy_files(self) -> None:
         """What git knows or would, and the compiled part."""
@@ -142,29 +164,73 @@ class Copy:
         self._fork(files, lines, [], lambda: out.write_text(json.dumps(lines.found())))
         return dict(json.loads(out.read_text()))
 
-    def run(self, tests: dict[str, float]) -> tuple[bool, str]:
-        """Whether one of these tests fails, and which; they have their seconds.
+    def run(self, tests: dict[str, float], mutant: Mutant | None = None) -> tuple[bool, str]:
+        """Whether one of these tests fails with a mutant, and which; they have their seconds.
 
-        To begin with, those of two files: most mutants need no more, and a file takes time to import.
+        To begin with, those of two files: most mutants need no more, and a file takes time to collect.
         """
         log, begin = self.folder / "running.txt", _first_files(list(tests), 2)
         for names in (list(tests)[:begin], list(tests)[begin:]):
             log.write_text("")
             files = list(dict.fromkeys(map(_file_of, names)))
-            if names and self._fork(files, Chosen({name: tests[name] for name in names}, log), ["-x"]):
+            chosen = Chosen({name: tests[name] for name in names}, log)
+            if names and self._fork(files, chosen, ["-x"], mutant=mutant):
                 return True, log.read_text() or "import"
         return False, ""
 
-    def _fork(self, files: list[str], plugin: Any, options: list[str], then: Any = None) -> int:
+    def _fork(
+        self,
+        files: list[str],
+        plugin: Any,
+        options: list[str],
+        then: Any = None,
+        mutant: Mutant | None = None,
+    ) -> int:
         """pytest's exit status, in a process that ends with all that it started."""
         child = os.fork()
         if child == 0:
-            _run(files, plugin, [*OPTIONS, *options, f"--basetemp={self.folder}/temporary"], then)
+            first = (lambda: self._apply(mutant)) if mutant else None
+            _run(files, plugin, [*OPTIONS, *options, f"--basetemp={self.folder}/temporary"], first, then)
         try:
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
+
+    def _apply(self, mutant: Mutant) -> None:
+        """Take a mutant into this process, where its file is already."""
+        name = ".".join(["limelight", *Path(mutant.file).with_suffix("").parts]).removesuffix(".__init__")
+        module, source = sys.modules.get(name), (self.source / mutant.file).read_text()
+        is_later = (mutant.file, mutant.function) not in self._at_import
+        if module is None or (is_later and swap_function(module, mutant.function, source)):
+            return
+        for name, each in list(sys.modules.items()):
+            if str(getattr(each, "__file__", "")).startswith(str(self.folder)):
+                del sys.modules[name]
+
+
+def swap_function(module: ModuleType, name: str, source: str) -> bool:
+    """Give a function of a module ("Class.method") the code that it has in other source, if that is all."""
+    other = ModuleType(module.__name__)
+    vars(other).update(__file__=module.__file__, __package__=module.__package__)
+    exec(compile(source, str(module.__file__), "exec"), vars(other))
+    old, new = module, other
+    for part in name.split("."):
+        old, new = (_function(vars(each).get(part)) for each in (old, new))
+        if isinstance(old, FunctionType):
+            old.__code__, old.__defaults__ = new.__code__, new.__defaults__
+            old.__kwdefaults__ = new.__kwdefaults__
+            return True
+        if not isinstance(old, type):
+            break
+    return False
+
+
+def _function(found: Any) -> Any:
+    """What is inside a property, a method of a class, a cache or a context."""
+    for name in ("fget", "func", "__func__"):
+        found = found if isinstance(found, type) else getattr(found, name, found)
+    return inspect.unwrap(found) if callable(found) else found
 
 
 def _file_of(test: str) -> str:
@@ -181,7 +247,7 @@ def _first_files(tests: list[str], count: int) -> int:
     return len(tests)
 
 
-def _run(files: list[str], plugin: Any, options: list[str], then: Any) -> None:
+def _run(files: list[str], plugin: Any, options: list[str], first: Any, then: Any) -> None:
     import resource  # not on Windows, where nothing forks
 
     code = 3
@@ -193,6 +259,8 @@ def _run(files: list[str], plugin: Any, options: list[str], then: Any) -> None:
             os.dup2(null, handle)
         resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
         faulthandler.dump_traceback_later(60 * PATIENCE, exit=True)  # until the first test begins
+        if first:
+            first()
         code = int(pytest.main([*options, *files], plugins=[plugin]))
         if then:
             then()

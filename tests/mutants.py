@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mutant_tests import ROOT, Copy
-from mutating import Mutant, mutants
+from mutating import EVERYWHERE, Mutant, mutants
 
 PACKAGE, KEPT = ROOT / "src" / "limelight", ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
@@ -49,7 +49,7 @@ TESTS = [
     "serve/test_labeller.py", "serve/test_searching.py", "serve/test_aspects.py", "cli/test_search.py",
 ]  # fmt: skip
 MAX_TEST_SECONDS = 10.0  # no test that takes longer is run
-MAX_SECONDS = 240.0  # of tests for one mutant, as recorded: a survivor takes a fourth of that
+MAX_SECONDS = 120.0  # of tests for one mutant, as recorded: a survivor takes a fourth of that
 MAX_SURVIVORS = 0.05
 Recorded = dict[str, dict[str, Any]]  # by file of tests: the tests, their seconds and their lines
 
@@ -98,33 +98,31 @@ def _test_files() -> dict[str, list[str]]:
 
 
 def tests_of(mutant: Mutant, recorded: Recorded) -> dict[str, float]:
-    """The tests to run, with their seconds: those that execute the line, then the others of their files.
+    """The tests to run, with their seconds: those that execute the line, and of too many the quickest.
 
+    A constant, outside of functions, all tests of a file may notice of which one executes the module.
     Files of tests one after another, since many have a fixture; first those that take the least time.
     """
-    first, then = [], []
+    hits = []
     for at in recorded.values():
-        quick = sorted((took, name) for name, took in at["seconds"].items() if took < MAX_TEST_SECONDS)
-        by_all = _executes(at["lines"].get("", {}), mutant)
-        hits = [each for each in quick if by_all or _executes(at["lines"].get(each[1], {}), mutant)]
-        if hits:
-            first.append(hits)
-            then.append([each for each in quick if each not in hits])
-    chosen: dict[str, float] = {}
-    for tests in sorted(first, key=_seconds) + sorted(then, key=_seconds):
-        for took, name in tests:
-            if sum(chosen.values()) + took < MAX_SECONDS:
-                chosen[name] = took
-    return chosen
+        looked = at["lines"].values() if mutant.lines == EVERYWHERE else [at["lines"].get("", {})]
+        by_all = any(_executes(lines, mutant) for lines in looked)
+        for name, took in at["seconds"].items():
+            if took < MAX_TEST_SECONDS and (by_all or _executes(at["lines"].get(name, {}), mutant)):
+                hits.append((took, name))
+    files: dict[str, dict[str, float]] = {}
+    left = MAX_SECONDS
+    for took, name in sorted(hits):
+        left -= took
+        if left > 0:
+            files.setdefault(name.split("::")[0], {})[name] = took
+    by_time = sorted(files.values(), key=lambda tests: sum(tests.values()))
+    return {name: took for tests in by_time for name, took in tests.items()}
 
 
 def _executes(lines: dict[str, list[int]], mutant: Mutant) -> bool:
     begin, end = mutant.lines
     return any(begin <= line <= end for line in lines.get(mutant.file, []))
-
-
-def _seconds(tests: list[tuple[float, str]]) -> float:
-    return sum(took for took, _ in tests)
 
 
 # ---------------------------------------------------------------- which mutants survive
@@ -154,7 +152,7 @@ def judge(copy: Copy, mutant: Mutant, tests: dict[str, float]) -> dict[str, Any]
     """Whether a test notices a mutant, and which."""
     begin = time.monotonic()
     copy.put(mutant.file, mutant.source())
-    killed, by = copy.run(tests) if tests else (False, "")
+    killed, by = copy.run(tests, mutant) if tests else (False, "")
     copy.put(mutant.file, _text(mutant.file))
     seconds = round(time.monotonic() - begin, 1)
     return {"killed": killed, "by": by, "tests": len(tests), "seconds": seconds}
@@ -244,7 +242,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and end the tests that run
     chosen = sample(args.room or list(ROOMS), args.count, args.seed)
     with tempfile.TemporaryDirectory() as folder:
-        results = run(Copy(Path(folder)), chosen)
+        files = [file for some in _test_files().values() for file in some]
+        results = run(Copy(Path(folder), files), chosen)
     return report(chosen, results, args.seed)
 
 

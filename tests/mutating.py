@@ -42,6 +42,7 @@ UNORDERED = {
     "array_equal",
 }
 GUARDS = {"strict", "daemon"}
+EVERYWHERE = 1, 10**9  # the lines of what stands outside of functions
 Node = Any  # ast.AST, whose fields no type names
 
 
@@ -73,7 +74,7 @@ class Mutant:
 
 def mutants(file: str, source: str) -> list[Mutant]:
     """Every change of a file, those of one line in one function told apart by a number."""
-    found = list(_inside(file, tree := ast.parse(source), tree, "", tree, (1, 10**9)))
+    found = list(_inside(file, tree := ast.parse(source), tree, "", tree, EVERYWHERE))
     seen: Counter[str] = Counter()
     for each in found:
         seen[each.key] += 1
@@ -94,7 +95,7 @@ def _inside(
                 continue
             at, where, name = statement, lines, function
             if isinstance(child, ast.stmt):
-                at, where = child, _lines(child, function, lines)
+                at, where = child, _lines(child, node, function)
             for new in _changed(child):
                 put = [*children[:place], new, *children[place + 1 :]] if isinstance(value, list) else new
                 change = _described(at, node, field, put, new if child is at else None)
@@ -192,15 +193,15 @@ def _is_union(node: Node) -> bool:
     return name == "str" or name[:1].isupper()
 
 
-def _lines(statement: Node, function: str, around: tuple[int, int]) -> tuple[int, int]:
+def _lines(statement: Node, holder: Node, function: str) -> tuple[int, int]:
     """Of a statement within a function, without the body of an `if`; of a function for its header.
 
     What stands outside of functions runs when the file is imported: all that use the file may notice.
     """
     if isinstance(statement, ast.FunctionDef):
         return statement.body[0].lineno, statement.end_lineno or 0
-    if not function or isinstance(statement, ast.ClassDef):
-        return 1, 10**9
+    if not function or isinstance(statement, ast.ClassDef) or isinstance(holder, ast.ClassDef):
+        return EVERYWHERE
     if body := getattr(statement, "body", None):
         return statement.lineno, max(statement.lineno, body[0].lineno - 1)
     return statement.lineno, statement.end_lineno or 0

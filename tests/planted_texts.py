@@ -73,6 +73,12 @@ def _sentence(rng: np.random.Generator, aspects: int, length: int) -> tuple[str,
     return " ".join(chosen), "".join("+-"[side] for side in bad), places
 
 
+def redundancy(readings: Sequence[Reading]) -> float:
+    """The mean of A A^T off its diagonal: 0 when no two rows read the same words."""
+    overlap = np.mean([each.attention.astype(float) @ each.attention.T for each in readings], axis=0)
+    return float(overlap[~np.eye(len(overlap), dtype=bool)].mean())
+
+
 def mass(reading: Reading, places: np.ndarray) -> np.ndarray:
     """(r, aspects): how much of each row's attention lies on each aspect's planted word.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from limelight.cli import serve
+from limelight.serve.http.guard import is_ours
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -45,11 +46,17 @@ def test_the_image_serves_to_others_as_nobody():
 def test_the_compose_file_gives_the_server_no_port_and_no_right():
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     server = services["limelight"]
-    assert parse(server["command"]).allow_host == ["${SITE:?the name of this machine}"]
     assert "ports" not in server
     assert (server["read_only"], server["cap_drop"], server["tmpfs"]) == (True, ["ALL"], ["/tmp"])
+
+
+def test_the_server_answers_to_the_site_and_to_the_proxy_that_asks_whether_it_is_ready():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     mounted = services["proxy"]["volumes"][0].split(":")[0]
-    assert "reverse_proxy limelight:8000" in (DEPLOY / mounted).read_text()
+    (upstream,) = re.findall(r"reverse_proxy (\S+)", (DEPLOY / mounted).read_text())
+    names = parse(services["limelight"]["command"]).allow_host
+    assert names[0] == "${SITE:?the name of this machine}"
+    assert is_ours([upstream.encode()], names)  # the Host of its question: the address that it connects to
 
 
 def test_the_unit_runs_a_command_that_there_is():

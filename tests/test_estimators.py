@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -49,6 +50,17 @@ def test_without_a_preset_the_rows_decide(capsys):
     assert "12 rows of " in (said := capsys.readouterr().err)
     assert "chose preset small, epochs 0" in said
     assert set(few.predict(TEXTS[:12])) <= set(STARS)
+
+
+def test_a_loss_of_ones_own_is_learnt_from_few_texts_too():
+    seen = []
+
+    def loss(output, labels):
+        seen.append(len(labels))
+        return torch.nn.functional.cross_entropy(output.logits, labels)
+
+    TextClassifier(loss=loss, device="cpu", progress=False).fit(TEXTS[:12], STARS[:12])
+    assert seen
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+import mutant_tests
 import mutants
 from mutating import Mutant
 
@@ -70,7 +71,7 @@ def test_the_same_change_of_two_lines_has_two_names():
     assert [each.change for each in found] == ["g(x) -> pass", "g(x) -> pass #2"]
 
 
-def test_the_tests_that_execute_a_line_come_first_and_slow_ones_never():
+def test_the_tests_are_those_that_execute_a_line_without_slow_ones():
     recorded = {
         "slow": {
             "seconds": {"slow::a": 3.0, "slow::b": 99.0, "slow::c": 0.1},
@@ -80,7 +81,41 @@ def test_the_tests_that_execute_a_line_come_first_and_slow_ones_never():
         "other": {"seconds": {"other::a": 0.1}, "lines": {"other::a": {"a.py": [5], "b.py": [6]}}},
     }
     mutant = Mutant("a.py", "f", "", (6, 7), ast.Module([], []), None, "", None)
-    assert list(mutants.tests_of(mutant, recorded)) == ["quick::b", "quick::a", "slow::a", "slow::c"]
+    assert list(mutants.tests_of(mutant, recorded)) == ["quick::b", "quick::a", "slow::a"]
+    mutant.lines = mutants.EVERYWHERE
+    found = mutants.tests_of(mutant, recorded)
+    assert list(found) == ["other::a", "quick::b", "quick::a", "slow::c", "slow::a"]
+    assert found["slow::a"] == 3.0
+
+
+SOURCE = """
+from functools import cache, cached_property
+LIMIT = 1
+class A:
+    @property
+    def a(self): return 1
+    @cached_property
+    def b(self): return 1
+    @classmethod
+    def c(cls, given=1): return given
+    @staticmethod
+    def d(*, given=1): return given
+@cache
+def e(): return 1
+"""
+
+
+@pytest.mark.parametrize("name", ["A.a", "A.b", "A.c", "A.d", "e"])
+def test_a_function_gets_the_code_of_other_source_wherever_it_is_held(name):
+    module = ModuleType("module")
+    module.__file__ = "module.py"
+    exec(SOURCE, vars(module))
+    e, values = module.e, {"A.a": lambda: module.A().a, "A.b": lambda: module.A().b, "A.c": module.A.c}
+    values |= {"A.d": module.A.d, "e": lambda: e.__wrapped__()}
+    assert mutant_tests.swap_function(module, name, SOURCE.replace("1", "2"))
+    assert {each for each, value in values.items() if value() == 2} == {name}
+    assert module.LIMIT == 1
+    assert not any(mutant_tests.swap_function(module, each, SOURCE) for each in ("", "A", "LIMIT", "f"))
 
 
 def test_only_tests_that_changed_or_whose_files_did_are_recorded_again(monkeypatch, tmp_path):

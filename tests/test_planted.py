@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import planted_texts as planted
 from drawing import examples
 from limelight.errors import LimelightError
-from limelight.explain.overview import overview
 from planting import readings, trained
 from refusing import refuses
 
@@ -67,7 +66,7 @@ def masses_of(penalty: float) -> list[np.ndarray]:
 
 
 def redundancy_of(penalty: float) -> float:
-    return float(np.mean([overview(readings(trained(penalty, seed))[0]).redundancy for seed in (0, 1)]))
+    return float(np.mean([planted.redundancy(readings(trained(penalty, seed))[0]) for seed in (0, 1)]))
 
 
 def test_trained_attention_finds_the_planted_words():

@@ -75,7 +75,7 @@ def print_agreement(reader: Reader, pairs: Pairs) -> None:
 
 def compare(reader: Reader, pairs: Pairs) -> list[Comparison]:
     first, second = zip(*pairs, strict=True)
-    return reader.compare_many(first, second, by_rows=False)
+    return reader.compare_many(first, second)
 
 
 def leave_out(reader: Reader, pairs: Pairs) -> list[np.ndarray]:

@@ -92,7 +92,7 @@ class Measure:
     def decided(self, classes: Any) -> list[np.ndarray]:
         """(n + m,) for each text: how much of the probability of its class rests on each word."""
         return [
-            _decided(self.network, sides, scores, Probability(k), self.recipe, self.weights)
+            _decided(self.network, sides, scores, Probability(k), self.weights)
             for (sides, scores), k in zip(self.read, classes, strict=True)
         ]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from limelight.network.torch.lstm.cudnn import by_cudnn
+from limelight.network.torch.lstm.bilstm import by_cudnn
 from limelight.network.torch.lstm.persistent import by_persistent
 from limelight.network.torch.lstm.recurrence import by_recurrence
 from limelight.network.torch.lstm.table import GateTable

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from limelight.errors import LimelightError
-from limelight.explain.calibration import measure_calibration
+from limelight.explain.model_report import measure_calibration
 from limelight.runtime.confidence import answered
 from limelight.runtime.model import Model
 from limelight.runtime.predictions import predict_labelled

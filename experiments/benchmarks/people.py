@@ -157,7 +157,7 @@ def pair_scores(rows: Rows) -> Iterator[tuple[str, Weights]]:
     texts = [tuple(" ".join(row[side]) for side in ("first", "second")) for row in rows]
     yield "chance", [np.zeros((len(row["first"]), len(row["second"]))) for row in rows]
     yield "the same word", [_same(row) for row in rows]
-    found = limelight.load("reader").compare_many(*zip(*texts, strict=True), by_rows=False)
+    found = limelight.load("reader").compare_many(*zip(*texts, strict=True))
     maps = [[shares(token_spans(side.text), side.offsets) for side in each.sides] for each in found]
     for name in ("matrix", "together"):
         yield (

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from limelight.config.recipe import Recipe
-from limelight.explain.overview import overview
 from limelight.runtime.model import Model
 from limelight.text.encode import encode_texts
 from limelight.training import fit
@@ -48,7 +47,7 @@ def measure(model: Model, aspects: int) -> list[float]:
     own = mean[rows, np.arange(aspects)] / mean[rows].sum(axis=1)
     right = [each.label == label for each, label in zip(readings, new.labels, strict=True)]
     figures = (np.mean(right), mean.sum() / len(mean), planted.recovered(masses), own.mean())
-    return [*map(float, figures), overview(readings).redundancy]
+    return [*map(float, figures), planted.redundancy(readings)]
 
 
 def main() -> None:

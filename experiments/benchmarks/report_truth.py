@@ -35,7 +35,6 @@ ASPECTS = ["service", "cleanliness", "value", "sleep_quality", "rooms", "locatio
 ARRAYS = (
     "mentioned",
     "effect",
-    "stars",
     "clause_effect",
     "words",
     "clause_words",

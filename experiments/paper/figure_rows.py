@@ -10,9 +10,8 @@ from html import escape
 
 import numpy as np
 
-from limelight.explain.plots import curves_plot
-
 from . import markdown
+from .curves_plot import curves_plot
 from .plan import TASKS, Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_picture, write_table
 from .results import ResultsByRun
@@ -77,7 +76,7 @@ def draw(plan: Plan, data: Data, curves: dict[int, list[float]]) -> None:
 def line_chart(
     title: str, x: str, y: str, lines: Mapping[str, Sequence[float]], ticks: Sequence[object] | None = None
 ) -> str:
-    """The plot of the reports as an SVG file of its own: one line per name, over numbers from 1 or `ticks`.
+    """A plot as an SVG file of its own: one line per name, over numbers from 1 or `ticks`.
 
     >>> svg = line_chart("Accuracy", "epoch", "per cent", {"r = 1": [50, 60], "r = 30": [55]})
     >>> svg.count("<polyline"), "r = 30" in svg

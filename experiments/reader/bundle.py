@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 
 from limelight.bundled import sentences
+from limelight.network.weights import TABLES, pack_all
 from limelight.reading.row_names import row_words
-from limelight.runtime.folder import BUNDLED, FAST, open_folder, save_fast
+from limelight.runtime.card import reader_card
+from limelight.runtime.config_file import format_config
+from limelight.runtime.folder import BUNDLED, FAST, LAYOUT, Parts, open_folder
 from limelight.runtime.reader import Reader
+from limelight.storage.array_files import safetensors_pieces
+from limelight.storage.files import atomic_folder
+from limelight.storage.json_file import to_json_values
+from limelight.text.tokenizer import SPECIAL
 
 LICENCES = (
     "The teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "
@@ -42,6 +49,19 @@ def describe_rows(folder: str) -> dict[str, Any]:
     )
     listed = [[words[k] for k, _ in row.words] if row.name else [] for row in found]
     return {"rows": listed, "row_names": [row.name for row in found]}
+
+
+def save_fast(path: Path, parts: Parts) -> None:
+    """Write a folder without words, which must be those of the bundled reader."""
+    own = {name: array for name, array in parts.weights.items() if name not in TABLES}
+    tensors = b"".join(safetensors_pieces(pack_all(own)))
+    facts, words = to_json_values(parts.facts), len(open_folder(BUNDLED).tokenizer) - len(SPECIAL)
+    config = format_config("fast", parts.recipe.to_dict(), (), facts, {"model.safetensors": tensors})
+    card = reader_card(recipe=parts.recipe, vocabulary=words, facts=facts)
+    with atomic_folder(path, LAYOUT, overwrite=True) as folder:
+        for name, content in (("model.safetensors", tensors), ("config.json", config)):
+            (folder / name).write_bytes(content)
+        (folder / "README.md").write_text(card)
 
 
 if __name__ == "__main__":

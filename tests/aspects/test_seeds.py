@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.aspects.seeds import MAX_ASPECTS, Aspect, Aspects
-from limelight.aspects.sums import estimate, own_words, sum_by_aspect
+from limelight.aspects.sums import clauses_of, estimate, own_words, sum_by_aspect
 from limelight.bundled import ASPECT_LISTS
 from reading.readings import make_reading
 from refusing import refuses
@@ -77,10 +77,19 @@ def test_phrases_that_exclude_a_seed():
     assert clauses("The pool areas. A safe area", aspects)["location"] == "A safe area"
 
 
+def test_between_two_marks_is_no_clause():
+    places = [(0, 3), (4, 5), (6, 10), (11, 13), (14, 15)]
+    assert list(clauses_of(HOTEL, "But , room .. .", places)) == [(2, 3, (0,))]
+
+
 def test_phrases_that_begin_with_a_short_word():
     assert clauses("We ate A la carte", Aspects.of({"food": ["a la carte"], "x": ["y"]})) == {
         "food": "We ate A la carte"
     }
+
+
+def test_a_seed_whose_first_letters_are_written_as_one():
+    assert clauses("The ﬁsh, the ﬂoor", Aspects.of({"food": ["fish"]})) == {"food": "The ﬁsh"}
 
 
 def test_an_aspect_in_another_script():
@@ -99,13 +108,37 @@ def test_the_words_of_a_clause_belong_to_each_of_its_aspects_by_an_equal_share()
     assert service.weights.tolist() == [0.5, 1.0, 1.5, 2.0, 0, 6.0, 7.0]
     assert (rooms.effect, service.effect) == (5.0, 18.0)
     assert (service.clause, service.span) == ("Bad staff", (21, 30))
-    assert read("Big room nice staff. Bad staff").rest == 5.0  # the full stop
+    assert read("Big room nice staff. Bad staff").aspect_sum.rest == 5.0  # the full stop
 
 
 def test_the_strongest_clause_may_be_a_negative_one():
     text = "Good room. Bad room"
     reading = make_reading(text, aspect_list=HOTEL, decided=np.array([1, 0.5, 0, -3, 0]), bias=0.0)
     assert (reading.aspects[0].clause, reading.aspects[0].effect) == ("Bad room", -1.5)
+
+
+def test_of_clauses_with_equal_effects_the_first_is_the_strongest():
+    decided = np.array([-2, -1, 0, 0.5, 1, 0.25, 0, 1, 2])
+    found = make_reading("Bad room. A room staff, good room", aspect_list=HOTEL, decided=decided, bias=0.0)
+    rooms, service = found.aspects
+    assert rooms.clauses == (((0, 8), -3.0, 2), ((10, 22), 0.875, 1.5), ((24, 33), 3.0, 2))
+    assert (rooms.strongest, rooms.words) == (((0, 8), -3.0, 2), 5.5)
+    assert (service.strongest, service.words) == (((10, 22), 0.875, 1.5), 1.5)
+
+
+def test_as_plain_values_with_or_without_every_word():
+    found = read("A room", labels=(1, 2, 5), task="ordinal", probabilities=(0.2, 0.3, 0.5)).aspect_sum
+    rooms, service = found.aspects
+    brief = {"name": "rooms", "mentioned": True, "effect": 3.0, "estimated": rooms.estimated,
+             "clause": "A room", "span": (0, 6)}  # fmt: skip
+    assert rooms.to_dict() == brief
+    words = {"clauses": [{"span": (0, 6), "effect": 3.0}], "weights": [1.0, 2.0]}
+    assert rooms.to_dict(words=True) == brief | words
+    assert service.to_dict(words=True)["weights"] is None
+    assert (service.strongest, service.words) == (((0, 0), 0.0, 0.0), 0)
+    numbers = {"unit": "mean", "answer": found.answer, "bias": 0.25, "rest": 0.0}
+    assert found.to_dict() == {**numbers, "aspects": [rooms.to_dict(), service.to_dict()]}
+    assert found.to_dict(words=True)["aspects"][0] == brief | words
 
 
 def test_glued_words_share_their_weight():
@@ -151,7 +184,7 @@ def test_stars_of_an_effect(effect, stars):
 def test_what_has_no_sum_over_words():
     assert make_reading("A room").aspects == ()
     with refuses("no-prediction"):
-        _ = make_reading("A room").rest
+        _ = make_reading("A room").aspect_sum
     with refuses("model-task"):
         _ = read("A room", task="multi-label").aspects
 
@@ -183,7 +216,7 @@ def test_a_file(tmp_path: Path):
         5, {5: ["x"]}, {"": ["x"]}, {"a=b": ["x"]}, {"a+b": ["x"]}, {"_a": ["x"]}, {"a\n": ["x"]},
         {"a" * 41: ["x"]}, {"a": None}, {"a": {}}, {"a": []}, {"a": "x"}, {"a": [5]}, {"a": [" "]},
         {"a": ["x" * 61]},
-        {"a": {"seeds": ["x"], "no": 1}}, {"a": {"seeds": ["x"], "enabled": 1}},
+        {"a": {"seeds": ["x"], "no": 1}},
         {"a": {"seeds": ["x"], "not": "y"}},
         {"a": ["x"], "A": ["y"]}, {"a": [f"x{k}" for k in range(1001)]},
         {f"a{k}": ["x"] for k in range(MAX_ASPECTS + 1)},
@@ -200,23 +233,12 @@ def test_edits():
         "room": ["room", "bathroom", "bed"], "service": ["staff", "front desk", "room service"],
         "value": ["price"],
     }  # fmt: skip
-    assert aspects.split("service", ["Front Desk"], "check-in").to_dict()["check-in"] == ["front desk"]
-    assert [each.name for each in aspects.split("room", ["bed"], "sleep")] == [
-        "room",
-        "sleep",
-        "service",
-        "value",
-    ]
     merged = aspects.merge(["room", "value"], "room")
     assert merged.to_dict() == {
         "room": ["room", "bathroom", "bed", "price"],
         "service": aspects.to_dict()["service"],
     }
     assert aspects.remove("room", ["bed"]).remove("value") == HOTEL.rename("rooms", "room")
-    off = HOTEL.enable("Rooms", False)
-    assert off.to_dict()["rooms"] == {"seeds": ["room", "bathroom"], "enabled": False}
-    assert (Aspects.of(off.to_dict()), off.enable("rooms")) == (off, HOTEL)
-    assert [each.name for each in read("A room, the staff", off).aspects] == ["service"]
 
 
 @pytest.mark.parametrize(
@@ -228,12 +250,8 @@ def test_edits():
         (lambda a: a.merge(["rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "rooms"], "x"), "aspects"),
         (lambda a: a.merge(["rooms", "x"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["staff"], "x"), "aspect-unknown"),
-        (lambda a: a.split("rooms", ["room", "bathroom"], "x"), "aspects"),
-        (lambda a: a.split("rooms", ["room"], "service"), "aspects"),
         (lambda a: a.remove("rooms", ["room", "bathroom"]), "aspects"),
         (lambda a: a.add("rooms", [""]), "aspects"),
-        (lambda a: a.enable("x"), "aspect-unknown"),
     ],
 )
 def test_edits_that_are_refused(edit, code):
@@ -264,10 +282,15 @@ def test_a_seed_of_one_character_is_found_where_there_are_no_blanks():
 def test_no_aspects_leave_all_of_the_answer_to_the_rest():
     found = sum_by_aspect(Aspects.of({}), "nice", np.array([[0, 4]]), np.array([0.5]), 1.0, "mean")
     assert (found.aspects, found.rest, found.answer) == ((), 0.5, 1.5)
+    refits = np.array([[1.0, 2.0]])
+    found = sum_by_aspect(
+        Aspects.of({}), "nice", np.array([[0, 4]]), np.array([0.5]), 1.0, "mean", refits=refits
+    )
+    assert found.refits.tolist() == [[1, 2]]
 
 
 def test_a_word_that_is_cut_in_two_belongs_by_half_to_what_its_half_mentions():
     own = own_words(HOTEL, "so clean,Staff smiled", np.array([[0, 2], [3, 14], [15, 21]]))
     assert own.places == [(0, 2), (3, 8), (9, 14), (15, 21)]
-    assert own.by_word(3).tolist() == [[0, 0, 0], [0, 0.5, 1]]
+    assert own.by_word().tolist() == [[0, 0, 0], [0, 0.5, 1]]
     assert own.divide(np.array([1.0, 4.0, 2.0])).tolist() == [1, 2, 2, 2]

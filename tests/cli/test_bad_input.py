@@ -96,7 +96,7 @@ def test_a_folder_that_is_no_model(argv, refused, place, table):
     (place / "folder").mkdir()
     (place / "folder" / "config.json").write_text("{}")
     for model, message in (
-        ("nothing", "is neither a folder nor a preset" if argv[0] == "info" else "is not a folder"),
+        ("nothing", "is not a folder"),
         ("folder", "config.json was not written by Limelight"),
         ("one row.csv", "is not a folder"),
     ):
@@ -255,9 +255,6 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         ),
         (("train", "TABLE", "--out", "."), "cannot be the output; name a new folder"),
         (("encode", "TABLE"), "the following arguments are required: --out"),
-        (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
-        (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
-        (("info", "MODEL", "--rows", "3"), "already trained"),
         (("embed", "MODEL", "TABLE", "--out", "m.txt"), "m.txt must end in .npy or .safetensors"),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),
@@ -381,7 +378,7 @@ def test_closed_standard_output_is_one_line():
 def test_exit_code_and_one_line_of_a_process(tmp_path):
     done = subprocess.run([sys.executable, "-m", "limelight", "info", "huge"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith("limelight: huge is neither")
+    assert done.stderr.startswith("limelight: huge is not a folder")
     assert done.stderr.count("\n") == 1
 
 
@@ -496,8 +493,6 @@ def test_numbers_that_cannot_be(refused, model, table, tmp_path):
     for minutes in ("-5", "nan", "inf"):
         said = refused("train", table, "--out", tmp_path / "m", "--checkpoint-minutes", minutes)
         assert "it must be at least 0" in said
-    assert "--classes is 0; it must be at least 2" in refused("info", "small", "--classes", "0")
-    assert "its options and classes cannot be changed" in refused("info", model, "--classes", "0")
 
 
 def test_columns_of_probabilities_have_names_of_their_own(call, tmp_path):

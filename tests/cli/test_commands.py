@@ -25,7 +25,7 @@ from safetensors.numpy import load_file
 import limelight
 from limelight.cli._parser import commands, parser_for
 from limelight.cli.evaluate import _format_results, _Measured
-from limelight.config.presets import PRESETS
+from limelight.config.presets import preset
 from limelight.config.recipe import options
 from limelight.network.parts import parameters_by_part, shapes
 from limelight.runtime.folder import Parts, open_folder, save_folder
@@ -90,7 +90,7 @@ def test_help_shows_the_options_that_matter_and_help_all_every_one(call):
         (["train", "x.csv", "--rate=0.1"], "'--learning-rate'"),
         (["trian"], "'train'"),
         (["train", "x.csv", "--epoch=3"], "'--epochs'"),
-        (["info", "yelp", "--head", "ful"], "'full'"),
+        (["train", "x.csv", "--head", "ful"], "'full'"),
     ],
 )
 def test_a_misspelled_command_flag_or_value_gets_a_suggestion(argv, meant, call):
@@ -463,48 +463,13 @@ def test_info_of_a_model(call, model):
     assert found["facts"]["results"]["test"]["accuracy"] == 1.0
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_info_of_every_preset(name, call):
-    code, out, _ = call("info", name)
-    assert code == 0
-    assert "total without words" in out
-    assert "\nwords" not in out
-
-
-@pytest.mark.parametrize(
-    ("argv", "line"),
-    [
-        (("best-pair",), "preset best-pair for pairs, 3 classes"),
-        (("snli",), "preset snli for pairs, 3 classes"),
-        (("small", "--pairs"), "preset small for pairs, 3 classes"),
-        (("small", "--pairs", "--classes", "2"), "preset small for pairs, 2 classes"),
-        (("best-single",), "preset best-single for texts, 5 classes"),
-    ],
-)
-def test_info_of_presets_for_pairs(argv, line, call):
-    assert call("info", *argv)[1].startswith(line)
-
-
-def test_info_of_a_preset_beside_a_folder_of_its_name(call, refused, model, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    preset = call("info", "yelp")
-    (tmp_path / "yelp").mkdir()
-    (tmp_path / "yelp" / "train.jsonl").write_text("data")
-    assert call("info", "yelp") == preset
-    assert call("info", "yelp", "--rows", "8", "--pairs")[0] == 0
-    (tmp_path / "other").mkdir()
-    assert "not a model saved by Limelight" in refused("info", "other", "--rows", "8")
-    shutil.rmtree(tmp_path / "yelp")
-    shutil.copytree(model, tmp_path / "yelp")
-    assert call("info", "yelp")[1].startswith("yelp: a text classifier of 16 words into 1, 5")
-    assert "yelp is already trained" in refused("info", "yelp", "--rows", "8")
-
-
-def test_info_of_the_papers_pruning_table(call):
+def test_the_papers_pruning_table():
     """Appendix A: 54,000,000 hidden weights, 2,700,000 + 180,000 ones after pruning (p = 150, q = 10)."""
-    parts = json.loads(call("info", "yelp", "--json")[1])["parameters"]
-    pruned = json.loads(call("info", "yelp", "--head", "pruned", "--json")[1])["parameters"]
-    assert (parts["hidden"], parts["softmax"]) == (54_000_000, 15_000)
+    full, pruned = (
+        parameters_by_part(shapes(preset("yelp").override(**more).model, 2, 5, False))
+        for more in ({}, {"head": "pruned"})
+    )
+    assert (full["hidden"], full["softmax"]) == (54_000_000, 15_000)
     assert (pruned["hidden"], pruned["softmax"]) == (2_880_000, 52_500)
 
 

@@ -33,23 +33,13 @@ def test_a_report_is_written_once_and_never_over_another(tmp_path: Path, capsys:
     assert main([*command, "--overwrite"]) == 0
 
 
-def test_two_models_make_one_report(tmp_path: Path):
-    models, out = [str(save(tmp_path / name)) for name in ("soup", "salad")], tmp_path / "both.html"
-    assert main(["report", *models, table(tmp_path), "--out", str(out)]) == 0
-    assert "<title>soup and salad on test.csv</title>" in out.read_text()
-
-
 def test_what_does_not_fit_is_named_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("limelight.runtime.model.Model.read_many", lambda *texts: 1 / 0)
     save(tmp_path / "soup")
-    save(tmp_path / "both", pair="gated")
     table(tmp_path)
-    assert main(["report", "soup", "both", "test.csv"]) == 2
-    told = "limelight: both reads pairs and soup single texts; compare models of one task\n"
-    assert capsys.readouterr().err == told
     Path("odd.csv").write_text("text,stars\nw1,bad\nw2,odd\n")
     assert main(["report", "soup", "odd.csv", "--label", "stars"]) == 2
     told = "limelight: odd.csv, row 3: the label 'odd' does not occur in the training data, which has: "
@@ -75,16 +65,6 @@ def test_a_model_has_one_accuracy_on_a_table(call, tmp_path: Path):
     assert f" 120 {accuracy}" in " ".join(evaluated.split())
     assert f"<dt>Accuracy</dt><dd><b>{accuracy}</b>" in out.read_text()
     assert f"| dev | {sum(answers) / len(answers):.4f} |" in (folder / "README.md").read_text()
-
-
-def test_training_rows_make_a_baseline(call, tmp_path: Path):
-    model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
-    assert call("report", model, data, "--train", data, "--out", out)[0] == 0
-    assert "not measured" not in out.read_text()
-    (tmp_path / "odd.csv").write_text("text,stars\nw1,odd\n")
-    code, _, err = call("report", model, data, "--train", tmp_path / "odd.csv", "--out", out, "--overwrite")
-    assert code == 2
-    assert "odd.csv, row 2: the label 'odd'" in err
 
 
 def test_a_report_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -152,7 +132,6 @@ def test_a_guessed_column_that_does_not_fit_is_no_label(
     data = write_csv(tmp_path / "a.csv", text=["w0 w5"] * 24, **{column: values})
     same = ["report", starred, data, "--out", tmp_path / "r.html"]
     refused(*same, "--label", column)
-    refused(*same, "--train", data)
     code, printed, err = call(*same, "--json")
     assert (code, json.loads(printed)["models"], f"the guessed column '{column}'" in err) == (0, {}, True)
     assert "no labels to compare with" in (tmp_path / "r.html").read_text()
@@ -160,17 +139,16 @@ def test_a_guessed_column_that_does_not_fit_is_no_label(
     assert "no text in column 'text'" in refused(*same, "--overwrite")
 
 
-@pytest.mark.parametrize("more", ["--by town", "--date town", "--date hotel", "--by hotel --train {data}"])
+@pytest.mark.parametrize("more", ["--by town", "--date town", "--date hotel"])
 def test_columns_of_aspects_that_are_refused(refused, starred: Path, tmp_path: Path, more: str):
     data = aspect_table(tmp_path / "a.csv", day=["2012-03-05"] * 24)
-    refused("report", starred, data, "--out", tmp_path / "r.html", *more.format(data=data).split())
+    refused("report", starred, data, "--out", tmp_path / "r.html", *more.split())
     assert not (tmp_path / "r.html").exists()
 
 
-def test_groups_are_for_one_model_with_aspects(refused, starred: Path, tmp_path: Path):
+def test_groups_are_for_a_model_with_aspects(refused, starred: Path, tmp_path: Path):
     data, plain = aspect_table(tmp_path / "a.csv"), save(tmp_path / "plain", labels=(1, 3, 5))
     assert "aspects" in refused("report", plain, data, "--by", "hotel")
-    assert "--by" in refused("report", starred, plain, data, "--by", "hotel")
 
 
 def test_dates_of_parquet_are_read(call, starred: Path, tmp_path: Path):
@@ -194,7 +172,7 @@ def test_predicted_numbers_and_lines_have_the_page_on_aspects_alone(call, refuse
     assert "What lifts and what lowers the number" in (tmp_path / "r.html").read_text()
 
 
-def test_a_summary_has_a_title_and_is_of_one_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_summary_has_a_title_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model, out = limelight.load(save(tmp_path / "plain", labels=(1, 3, 5))), tmp_path / "guests.html"
     save_folder(tmp_path / "soup", model.with_aspects({"soup_bowls": ["w1"], "bread": ["w3"]}).parts)
     texts = [f"{text or 'w1'} and w3" for text in texts_of(40)]
@@ -214,9 +192,8 @@ def test_a_summary_has_a_title_and_is_of_one_model(tmp_path: Path, capsys: pytes
     assert "stars that came with the reviews" in page
     assert "By hotel" in page
     assert "F1" not in page
-    for wrong in (["--title", "x"], ["--summary", "--train", str(data)]):
-        assert main([*command, *wrong, "--overwrite"]) == 2
-        assert "--summary" in capsys.readouterr().err
+    assert main([*command, "--title", "x", "--overwrite"]) == 2
+    assert "--summary" in capsys.readouterr().err
     bare = ["report", str(tmp_path / "plain"), str(data), "--summary", "--out", str(out), "--overwrite"]
     assert main(bare) == 2
     assert "aspects" in capsys.readouterr().err

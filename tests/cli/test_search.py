@@ -163,10 +163,7 @@ def test_rows_are_updated_and_deleted_by_key(tmp_path, call, refused):
     assert "--update" in refused("index", new, "--out", place, "--add")
     assert call("index", new, "--out", place, "--update")[1].endswith("4 texts\n")
     assert "row 1, key b: " in call("search", place, "beer", "--top", 1)[1]
-    (tmp_path / "keys.txt").write_bytes(b"c\r\nnone\n\n")
-    code, out, err = call(
-        "index", "--out", place, "--delete", "a", "--delete-file", tmp_path / "keys.txt", "--compact"
-    )
+    code, out, err = call("index", "--out", place, "--delete", "a", "c", "none", "a", "--compact")
     assert (code, out[-8:]) == (0, "2 texts\n")
     assert "1 of the 3 keys" in err
     assert {*place.glob("deleted-*")} == set()
@@ -179,7 +176,6 @@ def test_rows_are_updated_and_deleted_by_key(tmp_path, call, refused):
     [
         (["--delete", "first"], "number"),
         (["--delete", "1", "--overwrite"], "--delete"),
-        (["--delete-file", "no-such-file"], "no-such-file"),
         (["--add", "--key", "id", "--compact"], "number"),
         ([], "CORPUS"),
     ],

@@ -27,7 +27,6 @@ def test_two_texts_in_the_terminal_and_as_json(call):
     assert "cold  Chilly" in " ".join(out.split("\n")).replace("   ", "  ")
     found = json.loads(call("similar", "reader", *SOUP, "--json")[1])
     assert sum(map(sum, found["matrix"])) == pytest.approx(found["similarity"], abs=1e-5)
-    assert sum(map(sum, found["by_rows"])) == pytest.approx(found["similarity"], abs=1e-5)
 
 
 def test_pictures(call, refused, tmp_path):

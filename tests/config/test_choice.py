@@ -16,6 +16,8 @@ from limelight.config.choice import (
     given_to_choose,
 )
 from limelight.config.presets import AUTO, preset
+from limelight.config.recipe import TextRecipe
+from limelight.text.encode import encode_texts
 
 
 def settled(size, given=(), **options):
@@ -50,10 +52,26 @@ def test_pairs_keep_the_reader_that_reads_whole_texts():
 def test_what_the_user_gives_stays():
     found = settled(Size(10**6, 10**8, 5), ["epochs", "seed"], epochs=7, seed=3)
     assert (found.text.start, found.training.epochs, found.training.seed) == ("reader-fast", 7, 3)
-    assert found.training.learning_rate == 1e-3
+    assert found.training.learning_rate == preset("fast").training.learning_rate  # that of more epochs
+    assert settled(Size(10**6, 10**8, 5), ["seed"], seed=3).training.learning_rate == 1e-3
     assert given_to_choose(AUTO, ["epochs"]) == ["epochs"]
     assert given_to_choose(AUTO, ["epochs", "start"]) is None
     assert given_to_choose("fast", []) is None
+
+
+def test_only_the_words_that_are_learnt_from_count():
+    sizes: list[Size] = []
+
+    def note(size):
+        sizes.append(size)
+        raise StopAsyncIteration
+
+    for max_length in (0, 3):
+        with pytest.raises(StopAsyncIteration):
+            encode_texts(
+                ["cold soup , again", "tea"], [0, 1], recipe=TextRecipe(max_length=max_length), choose=note
+            )
+    assert [size.words for size in sizes] == [5, 4]
 
 
 def test_the_line_names_what_else_there_is():
@@ -61,6 +79,10 @@ def test_the_line_names_what_else_there_is():
     line = describe(settled(size), choose(size), size, cores=1)
     assert line.startswith("100 rows of 13 words: chose preset small, epochs 0, about ")
     assert "as it comes" not in line  # all take seconds
+    assert (
+        describe(settled(size), choose(size), size, cores=0)
+        == "100 rows of 13 words: chose preset small, epochs 0"
+    )
     size = Size(100_000, 18_000_000, 5)
     line = describe(settled(size), choose(size), size, cores=2)
     assert "chose preset fast, epochs 2" in line

@@ -13,6 +13,7 @@ import pytest
 import torch
 from experiments.paper import cost, figure_heatmaps, figure_rows
 from experiments.paper.__main__ import main
+from experiments.paper.curves_plot import curves_plot
 from experiments.paper.figure_rows import line_chart
 from experiments.paper.heatmap_data import OWN, surest
 from experiments.paper.plan import Data, Plan
@@ -250,3 +251,12 @@ def test_a_machine_with_little_installed_trains(tmp_path):
     assert "heat maps need jinja2" in done.stderr
     assert main([*argv, "--device", "cpu", *FLAGS]) == 0
     assert "waiter" in (tmp_path / "figure-heatmaps-yelp.html").read_text()
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.9], [1.09641, 1.09642], [0.433679, 0.433680], [12.5, 1250.0]])
+def test_the_numbers_of_a_curve_fit_beside_it(values):
+    """They end at the axis; a digit takes less than 6.5 pixels."""
+    svg = curves_plot("Loss", {"dev": values})
+    text = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="end">([\d.]+)</text>', svg)
+    assert len({number for _, number in text}) == len(text) >= 2
+    assert all(6.5 * len(number) <= float(x) for x, number in text)

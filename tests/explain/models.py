@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp
 
 import numpy as np
 
 from limelight.config.recipe import Recipe
+from limelight.reading.reading import Reading
+from limelight.reading.row_names import row_words
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 from trained import LABELS, network_of, recipe_of, tokenizer, weights_of
@@ -53,3 +56,12 @@ def negation_spotter(task: str = "classification", labels: tuple = ("-", "+")) -
 
 
 HIGH, LOW = 1 / (1 + exp(-2)), 1 / (1 + exp(2))
+
+
+def describe_rows(readings: Sequence[Reading]) -> list[list[tuple[str, float]]]:
+    """The words of each row over all texts, with their shares; case is ignored."""
+    words = list(dict.fromkeys(word.lower() for each in readings for word in each.words))
+    ids = np.array([words.index(word.lower()) for each in readings for word in each.words])
+    A = np.concatenate([each.attention for each in readings], axis=1)
+    found = row_words(words, ids, A, np.array([len(each.words) for each in readings]))
+    return [[(words[k], share) for k, share in row.words] for row in found]

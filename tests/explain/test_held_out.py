@@ -21,29 +21,27 @@ def visible(page: str) -> str:
     return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).split())
 
 
-def report_of(learnt: int, *further: int, **facts: Any):
-    """A report on models that have learnt from so many of the first texts; -1: it does not know."""
-    models = [random_model() for _ in (learnt, *further)]
-    for model, count in zip(models, (learnt, *further), strict=True):
-        if count >= 0:
-            model.learnt_rows = LearntRows.of([row_hash(text) for text in [*TEXTS[:count], "another text"]])
-        model.facts |= facts
-    return measure_report(models, TEXTS, TRUTH, names=["one", "two"][: len(models)], data="test.csv")
+def report_of(learnt: int, **facts: Any):
+    """A report on a model that has learnt from so many of the first texts; -1: it does not know."""
+    model = random_model()
+    if learnt >= 0:
+        model.learnt_rows = LearntRows.of([row_hash(text) for text in [*TEXTS[:learnt], "another text"]])
+    model.facts |= facts
+    return measure_report(model, TEXTS, TRUTH, name="one", data="test.csv")
 
 
 def test_figures_are_of_the_rows_that_were_not_learnt_from():
     report = report_of(30)
-    right = np.array(report.models[0].model.predict(TEXTS)) == np.array(TRUTH)
+    right = np.array(report.model.model.predict(TEXTS)) == np.array(TRUTH)
     found = report.to_dict()
     assert (found["of_rows"], found["learnt_from"]) == (40, 30)
     assert found["models"]["one"]["accuracy"] == right[30:].mean()
-    assert report.models[0].interval == wilson(right[30:].mean(), 10)
+    assert report.model.interval == wilson(right[30:].mean(), 10)
     text = visible(report.html())
     assert "30 of these 40 rows were learnt from; the figures are of the other 10." in text
     assert f"Accuracy {right[30:].mean():.2%} of 10 rows not learnt from; 95% interval" in text
     assert f"Of all 40 rows, learnt from or not, {right.mean():.2%} are right." in text
-    assert "test.csv: 10 rows not learnt from" in text
-    assert sum(report.models[0].metrics.counts[2]) == 10
+    assert sum(report.model.metrics.counts[2]) == 10
 
 
 def test_rows_that_are_all_new_or_all_learnt_or_unknown():
@@ -58,12 +56,3 @@ def test_rows_that_are_all_new_or_all_learnt_or_unknown():
     text = visible(unknown.html())
     assert "This model does not know which rows it learnt from;" in text
     assert "learnt from; 95%" not in text
-
-
-def test_two_models_are_compared_on_rows_that_neither_learnt_from():
-    report = report_of(10, 25)
-    assert [each.metrics.rows for each in report.models] == [15, 15]
-    assert "25 of these 40 rows were learnt from" in visible(report.html())
-    mixed = visible(report_of(10, -1).html())
-    assert "10 of these 40 rows were learnt from" in mixed
-    assert "two does not know which rows it learnt from;" in mixed

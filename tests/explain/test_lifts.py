@@ -18,7 +18,7 @@ from browsers import needs_chromium
 from limelight.aspects.refits import refits_to_json
 from limelight.explain import measure_lifts, to_report
 from limelight.explain.intervals import Difference, mean_of, share_of
-from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _marked, _quote
+from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _mark, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
 from limelight.explain.pages import render_lifts
 from limelight.explain.statements import certain_statements
@@ -126,7 +126,6 @@ def test_the_figures_by_hand():
             of_texts = mean_of(by_hand)
             assert each.effect.mean == pytest.approx(of_texts.mean)
             assert each.effect.n < 2 or each.effect.low < of_texts.low < of_texts.high < each.effect.high
-            assert each.stars.mean == pytest.approx(np.mean([one.estimated for one in own]))
             assert sum(period.n for period in each.periods) == len(own)
     assert lifts.periods.labels == ("2012-01", "2012-02", "2012-03", "2012-04")
     (even,) = (each for each in lifts.aspects if each.name == "even")
@@ -201,7 +200,7 @@ def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] 
         model_of(aspects={name: ["room"] for name in names}), texts, groups=groups, by="hotel"
     )
     found.effect, found.mentioned = effects, ~np.isnan(effects)
-    found.clause_effect, found.stars = np.nan_to_num(effects), np.nan_to_num(effects)
+    found.clause_effect = np.nan_to_num(effects)
     found.spans[:], found.answers = (0, 8), 3 + np.nan_to_num(effects[:, 0])
     found.refits, found.alone[:] = np.repeat(effects[:, :, None], 4, axis=2), True
     found._agree = lambda quotes, sign: [True] * len(quotes)  # type: ignore[method-assign]
@@ -266,7 +265,7 @@ def test_every_task(labels: Any, task: str, unit: str, title: str):
     model = model_of(labels, task)
     page = to_report(model, TEXTS, dates=DATES)
     assert f"What lifts and what lowers {title}" in page
-    assert ("Estimated stars" in page) == (unit == "stars")
+    assert ("Stars predicted" in page) == (unit == "stars")
     assert ("By predicted class" in page) == (unit == "probability")
     assert "Accuracy" not in page
 
@@ -290,7 +289,14 @@ def test_it_is_the_first_section_of_a_report():
     assert "Over time, by month" in page
     plain = model_of(aspects={})
     assert 'id="aspects"' not in to_report(plain, TEXTS, truth)
-    assert 'id="aspects"' not in to_report([model_of(), plain], TEXTS, truth, names=["a", "b"])
+
+
+def test_an_aspect_is_named_as_people_say_it():
+    named = {"bed_quality": ASPECTS["even"], "sea_view": ["w3"], "no_such_thing": ["nothing"]}
+    page = to_report(model_of(aspects=named), TEXTS, dates=DATES, groups=GROUPS, by="hotel")
+    assert "<bdi>bed quality</bdi>" in page
+    assert "Not mentioned in any text: no such thing." in page
+    assert not {"bed_quality", "sea_view", "no_such_thing"} & set(re.findall(r"\w+", page))
 
 
 def test_the_figures_of_a_report_do_not_depend_on_aspects():
@@ -302,11 +308,14 @@ def test_the_figures_of_a_report_do_not_depend_on_aspects():
 
 
 def test_a_change_is_certain_among_all_aspects():
-    one = Lift("a", 9, 0.5, mean_of(np.arange(9.0)), None, (), (), change=Difference(0.4, 0.1, 0.7, 0.04))
-    assert [each.changed for each in _marked([one])] == [True]
+    one = Lift("a", 9, 0.5, mean_of(np.arange(9.0)), (), (), change=Difference(0.4, 0.1, 0.7, 0.04))
+    assert [each.changed for each in _mark([one], "change", "changed")] == [True]
     none = one._replace(change=None)
     assert not any(
-        each.changed for each in _marked([one._replace(change=one.change._replace(chance=0.3)), one, none])
+        each.changed
+        for each in _mark(
+            [one._replace(change=one.change._replace(chance=0.3)), one, none], "change", "changed"
+        )
     )
 
 
@@ -322,8 +331,6 @@ def test_refusals():
         measure_lifts(model, TEXTS, labels=["five", *truth[1:]])
     with refuses("no-aspects"):
         to_report(model_of(aspects={}), TEXTS, truth, groups=GROUPS)
-    with refuses("option-conflict"):
-        to_report([model, model], TEXTS, truth, names=["a", "b"], groups=GROUPS)
     with refuses("length-mismatch"):
         to_report(model_of(aspects={}), TEXTS)
     with refuses("length-mismatch"):

@@ -34,7 +34,7 @@ def lift(name: str, share: float, own: float, others: float, number: int, **more
     worst = Quote(number + 50, "", f"awful {name}", "", -0.5 + number / 100)
     apart = Difference(own - others, own - others - 0.1, own - others + 0.1, 1e-9)
     return Lift(
-        name, int(100 * share), share, mean(0.1), None, (best,), (worst,), answers(own), answers(others),
+        name, int(100 * share), share, mean(0.1), (best,), (worst,), answers(own), answers(others),
         apart, own != others, **more,
     )  # fmt: skip
 

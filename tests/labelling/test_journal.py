@@ -253,6 +253,18 @@ def test_a_writer_reads_first_what_others_appended(tmp_path):
     assert ben.reread() == 0
 
 
+def test_every_line_is_an_event_and_little_is_compared_before_the_next(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    for row in (A, B, C):
+        journal.append("skip", by="ann", rows=[row])
+        assert len(journal._read.last) == 64
+    content = journal.path.read_bytes()
+    assert content.count(b"\n") == len(content.splitlines()) == 3
+    assert journal._read == (len(content), 3, content[-64:])
+    again = Journal(journal.path)
+    assert (again._read, again.events) == (journal._read, journal.events)
+
+
 def test_people_who_write_at_once_lose_nothing(tmp_path):
     path = tmp_path / "journal"
     keys = text_keys(map(str, range(20)))

@@ -13,7 +13,6 @@ from limelight.labelling.answers import Answers
 from limelight.labelling.choose import pick, uncertain
 from limelight.labelling.estimate import estimate
 from limelight.labelling.refit import Fitted, Prior, is_correct, task_of
-from limelight.labelling.views import Group
 from limelight.text.labels import readable
 
 # ---------------------------------------------------------------- answers
@@ -85,6 +84,18 @@ def test_words_speak_for_the_best_class_and_against_the_others(several):
     np.testing.assert_allclose([word.weight for word in found.words], parts[:, 0] - others)
 
 
+def test_of_a_single_class_the_words_speak_for_it():
+    answers = answers_of([[1.0, 0, 0]])
+    fitted = Fitted(np.array([[2.0, 0, -1]]), np.zeros(1), 0.5, False, np.zeros((0, 1)))
+    vectors = answers.vectors
+    parts = np.array([[0.5, 0.2, -0.1], [1.5, 0.8, 0.1]])
+    given = SimpleNamespace(parts=parts, offsets=np.array([[0, 4], [5, 9]]), vector=parts.sum(axis=0))
+    vectors.reader = SimpleNamespace(word_parts=lambda texts: [given])
+    found = Answers(fitted, ("a",), vectors, False).answer(0, "cold soup", ("a",))
+    assert (found.label, found.labels, found.probabilities, found.told) == ("a", ("a",), {"a": 1.0}, ("a",))
+    assert [word.weight for word in found.words] == pytest.approx([2.2, 5.8])
+
+
 # ---------------------------------------------------------------- choosing
 
 
@@ -126,25 +137,6 @@ def test_texts_that_are_the_same_are_picked_one_after_another():
     assert pick(np.ones(3), np.array([[1.0, 0.0]] * 3), 3) == [0, 1, 2]
 
 
-def test_the_group_is_chosen_that_the_model_is_least_sure_of():
-    texts, labels = make_texts(40)
-    session, groups = start(texts), [Group(k, "", (), [k], {}, [k, k + 1], []) for k in range(0, 40, 2)]
-    session._learner.fitted = None
-    assert session._learner.choose_group([]) is None
-    assert session._learner.choose_group(groups) is groups[0]
-    run(session, labels, 20)
-    session.progress()
-    X, fitted = session.vectors.matrix, session._learner.fitted
-    doubts = uncertain(
-        fitted.logits(np.array([(X[g.rows[0]] + X[g.rows[0] + 1]) / 2 for g in groups])), False
-    )
-    assert session._learner.choose_group(groups) is groups[int(doubts.argmax())]
-    assert session._learner.choose_group([]) is None
-
-
-# ---------------------------------------------------------------- what it is based on, and how far it is
-
-
 class Model:
     """Gives every text of a class so much to that class."""
 
@@ -184,7 +176,6 @@ def test_the_estimate_is_of_the_random_sample_alone():
     by_model = np.array([session.said(int(row)).chosen == "auto" for row in learner.rows])
     drawn = np.isin(learner.rows, session._order[:first]) & ~by_model
     assert learner.drawn.tolist() == drawn.tolist()
-    assert session.drawn_at_random == set(learner.rows[drawn].tolist())
     assert by_model[np.isin(learner.rows, session._order[:first])].any()
     expected = estimate(is_correct(learner.fitted.left_out, learner.Y)[drawn])
     assert (found.accuracy, found.low, found.high) == (expected.accuracy, expected.low, expected.high)

@@ -11,7 +11,8 @@ from labelling.test_session import WORDS, ToyReader, make_texts, start
 from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
 from limelight.labelling.estimate import Estimate, advise, estimate, wilson
 from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
-from limelight.labelling.people import alpha, kappa
+from limelight.labelling.people import alpha, measure_agreement
+from limelight.labelling.state import Said
 from limelight.labelling.vectors import HEADER, TextVectors, VectorCache, reading_order
 
 
@@ -32,6 +33,11 @@ def test_what_is_picked_with_others_is_unlike_them():
     X = unit(np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 1.0]]))
     assert pick(np.array([1.0, 0.99, 0.5, 0.6]), X, 2) == [0, 2]
     assert sorted(pick(np.ones(4), X, 9)) == [0, 1, 2, 3]
+    assert pick(np.array([1.0, 0.99, 0.01]), X[[0, 0, 2]], 3) == [0, 2, 1]
+    assert pick(np.array([1.0, 0.9, 0.5]), -X[[0, 0, 0]] * [[-1], [1], [1]], 2) == [
+        0,
+        1,
+    ]  # the opposite is new
 
 
 def test_gain_is_the_fall_of_the_variance_by_the_plain_formula():
@@ -218,8 +224,17 @@ def test_alpha_of_krippendorffs_own_example():
 
 
 def test_agreement_by_chance_alone_counts_for_nothing():
-    assert kappa([(("a",), ("a",)), (("a",), ("b",)), (("b",), ("a",)), (("b",), ("b",))]) == 0
-    assert kappa([(("a",), ("a",))] * 3) is None
     assert alpha([[("a",), ("a",)]] * 3) is None
     assert alpha([]) is None
-    assert kappa([(("a", "b"), ("b", "a")), (("a",), ("a",))]) == 1
+    assert alpha([[("a", "b"), ("b", "a")], [("a",), ("a",)]]) == 1
+
+
+def test_of_two_people_alpha_is_that_of_the_pair():
+    said = {
+        text: {"ann": Said((text[0],), "ann", ""), "bob": Said((text[1],), "bob", "")}
+        for text in ("aa", "ab", "bb", "cc")
+    }
+    for ordered in (False, True):
+        found = measure_agreement(said, ordered, "abc")
+        assert found.pairs == {("ann", "bob"): (4, 0.75, found.alpha)}
+        assert 0 < found.alpha < 1

@@ -148,18 +148,6 @@ def test_a_group_is_accepted_and_undone_at_once():
     assert session.undo() is None
 
 
-def test_the_next_group_has_no_label_and_has_texts_without_one():
-    texts, _ = make_texts(60)
-    session = start(texts)
-    first, second, third = (group.rows for group in session.groups(3))
-    session.label(first[0], "food")
-    session.accept(second, "rooms")
-    assert session.next_group(3).rows == third
-    for row in third:
-        session.unsure(row)
-    assert session.next_group(3) is None
-
-
 def test_a_closed_labelling_reads_no_further():
     session = start(["soup"] * 30_000, background=True)
     session.close()
@@ -172,7 +160,7 @@ def test_two_people_on_one_file(tmp_path):
     for row in range(10):
         ann.label(row, labels[row])
         ben.label(row, labels[row] if row else "food" if labels[0] != "food" else "staff")
-    ann.refresh()
+    assert (ann.refresh(), ann.refresh()) == (1, 0)  # she read the others before she wrote
     assert ann.said(3).by == "ben"
     assert ann.agreement().people == ("ann", "ben")
     assert ann.agreement().texts == 10
@@ -284,7 +272,7 @@ for _name in ("__iter__", "__getitem__", "__contains__", "get", "items", "keys",
         lambda session, out: (session.marks(0), session.noted(0)),
         lambda session, out: (session.classes, session.descriptions, session.every_class, session.by_class),
         lambda session, out: (session.agreement(), session.disagreements(), session.carried_over),
-        lambda session, out: (session.next(), session.progress(), session.groups(2), session.next_group(2)),
+        lambda session, out: (session.next(), session.progress(), session.groups(2)),
         lambda session, out: (session.find(words="soup"), session.probabilities([0]), session.sample([0], 1)),
         lambda session, out: (session.label(1, "food"), session.undo(), session.merge("staff", "food")),
         lambda session, out: (session.save(out), session.refresh()),
@@ -324,6 +312,28 @@ def test_marks_of_an_old_journal_that_are_not_in_the_text_are_no_marks(tmp_path)
         assert session.progress().labelled == 6
 
 
+ASKED = [
+    (lambda session: session.by_class, lambda said, left: {"rooms": 0, "food": 2, "staff": 0}),
+    (lambda session: session.drawn_at_random, lambda said, left: {said[0]}),
+    (lambda session: session.progress().labelled, lambda said, left: 2),
+    (lambda session: session.answers().probabilities([0]).argmax(), lambda said, left: 1),
+    (lambda session: [shown.row for shown in session.next(count=9)], lambda said, left: left),
+    (lambda session: session.find().rows, lambda said, left: left),
+    (lambda session: session.groups(1)[0].rows, lambda said, left: left),
+    (lambda session: session.groups(1)[0].labelled, lambda said, left: {"food": 2}),
+]
+
+
+@pytest.mark.parametrize(("ask", "expected"), ASKED)
+def test_who_asks_right_after_a_label_is_told_of_it(ask, expected):
+    session = start(["the bed", "the bath", "a pillow", "some soup", "a cook"])
+    said, left = session._order[[0, 3]].tolist(), sorted(session._order[[1, 2, 4]].tolist())
+    for row in said:
+        session.label(row, "food")
+    found = ask(session)
+    assert (sorted(found) if isinstance(found, list) else found) == expected(said, left)
+
+
 def test_what_counts_is_counted_before_the_texts_are_read():
     """After a restart the labels are there at once, and the vectors come little by little."""
     session = start(make_texts(12)[0], several=True)
@@ -357,7 +367,6 @@ def test_the_output_has_all_columns_of_the_table(tmp_path, suffix, several):
         rows = [
             list(each.values) if hasattr(each, "values") else list(each) for each in opened.rows(opened.names)
         ]
-    assert session.save(out, table, everything=True) == 4
     first = [cells[0] for cells in rows]
     assert [list(x) if not isinstance(x, str) else x for x in first] == (
         [["rooms", "staff"], ["food"]] if lists else ["rooms|staff" if several else "rooms", "food"]
@@ -437,6 +446,18 @@ def test_an_answer_has_the_words_that_decided_and_they_add_up():
     direction = (fitted.W[0] - fitted.W[1]) / fitted.temperature
     expected = session.vectors.matrix[8] @ direction
     assert sum(word.weight for word in answer.words) == pytest.approx(expected, abs=1e-3)
+
+
+def test_descriptions_of_the_classes_give_the_first_guess():
+    texts, labels = make_texts(40)
+    told = {name: " ".join(words) for name, words in WORDS.items()}
+    session = start(texts, descriptions=told)
+    assert [session.classes[k] for k in session.probabilities(range(40)).argmax(axis=1)] == labels
+    plain = start(texts, classes=["1", "2"])  # their names say nothing, and nothing is known
+    assert np.isnan(plain.probabilities(range(40))).all()
+    plain.add_class("1", told["food"])
+    plain.add_class("2", told["staff"])
+    assert [plain.probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [0, 1]
 
 
 def test_a_model_to_start_from_gives_the_first_guess():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limelight.labelling.state import Said, State, fold
+from limelight.labelling.state import Said, State, as_labels, fold
+from refusing import refuses
 
 PEOPLE, KEYS, NAMES = ["ann", "ben"], ["a.0", "b.0", "c.0"], ["x", "y", "z"]
 
@@ -124,3 +125,78 @@ def test_marks_come_with_a_label_or_by_themselves():
     ]
     assert fold(events, [], {}).marks == {"a.0": [(0, 4)], "b.0": [(1, 2), (3, 4)]}
     assert fold([*events, event(3, "marks", rows=["b.0"], marks=[])], [], {}).marks == {"a.0": [(0, 4)]}
+
+
+def test_a_settlement_follows_its_class_and_says_nothing_of_its_author():
+    events = [
+        event(1, "label", "ann", rows=["a.0"], label="x"),
+        event(2, "label", "ben", rows=["a.0", "b.0"], label="y", chosen="settled"),
+        event(3, "label", "cy", rows=["a.0"], label="z"),
+    ]
+    state = fold(events, ["x"], {})
+    assert state.classes == ["x", "y", "z"]
+    assert {key: (said.by, said.labels) for key, said in state.holding()} == {
+        "a.0": ("ben", ("y",)),
+        "b.0": ("ben", ("y",)),
+    }
+    assert list(state.said["a.0"]) == ["ann", "cy"]
+    assert fold([*events, event(4, "rename_class", name="y", to="w")], [], {}).latest("a.0").labels == ("w",)
+    gone = fold([*events, event(4, "remove_class", name="y")], [], {})
+    assert (gone.latest("a.0").labels, gone.latest("b.0"), gone.settled) == (("z",), None, {})
+
+
+def test_of_several_labels_the_others_stay_when_a_class_goes():
+    events = [
+        event(1, "label", rows=["a.0"], label=["x", "y", "x"]),
+        event(2, "label", rows=["b.0"], label="x"),
+    ]
+    state = fold([*events, event(3, "remove_class", name="x")], ["x", "y"], {"x": "about x", "y": "about y"})
+    assert (state.classes, state.descriptions) == (["y"], {"y": "about y"})
+    assert {key: said.labels for key, said in state.holding()} == {"a.0": ("y",)}
+
+
+def test_a_class_that_is_not_there_is_neither_renamed_nor_removed():
+    given = ["x", "y"], {"x": "about x", "y": "about y"}
+    for about in ({"do": "rename_class", "name": "z", "to": "y"}, {"do": "remove_class", "name": "z"},
+                  {"do": "rename_class", "name": "x", "to": "x"}):  # fmt: skip
+        assert fold([event(1, "label", rows=["a.0"], label="x"), event(2, **about)], *given) == fold(
+            [event(1, "label", rows=["a.0"], label="x")], *given
+        )
+    merged = fold([event(1, "rename_class", name="x", to="y")], *given)
+    assert (merged.classes, merged.descriptions) == (["y"], {"y": "about y"})
+    renamed = fold([event(1, "rename_class", name="x", to="z")], *given)
+    assert (renamed.classes, renamed.descriptions) == (["z", "y"], {"z": "about x", "y": "about y"})
+
+
+def test_a_class_is_added_once_and_described_again():
+    events = [
+        event(k, "add_class", name="x", description=each) for k, each in enumerate(["one", None, "two"])
+    ]
+    state = fold(events, [], {})
+    assert (state.classes, state.descriptions) == (["x"], {"x": "two"})
+    assert fold(events[:2], [], {}).descriptions == {"x": "one"}
+
+
+def test_notes_are_replaced_and_removed_and_marks_end_with_their_text():
+    notes = [event(k, "note", rows=["a.0", "b.0"][: 2 - k], text=text) for k, text in enumerate(["odd", ""])]
+    assert fold(notes, [], {}).notes == {"b.0": "odd"}
+    state = fold([event(1, "marks", rows=["a.0"], marks=[[0, 4], [2, 5]])], [], {})
+    assert (state.spans("a.0", "soup"), state.spans("b.0", "soup")) == ([(0, 4)], [])
+    assert state.spans("a.0", "soups") == [(0, 4), (2, 5)]
+
+
+def test_only_who_was_last_asked_stands_last():
+    events = [
+        event(1, "skip", "ann", rows=["a.0"]),
+        event(2, "unsure", "ben", rows=["a.0"]),
+        event(3, "skip", "ann", rows=["a.0"]),
+    ]
+    assert fold(events[:2], [], {}).latest("a.0") == Said(None, "ben", "t2", "picked", "2", "unsure")
+    assert fold(events, [], {}).latest("a.0") == Said(None, "ann", "t3", "picked", "3", "skip")
+
+
+def test_a_label_is_a_name_or_names_each_once():
+    assert as_labels(["x", "y", "x"]) == ("x", "y")
+    for wrong in (5, None, ["x", 5], {"x"}):
+        with refuses("option-value"):
+            as_labels(wrong)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from limelight.network.torch.gated import _Gated, gated
+from limelight.network.torch.heads import _Gated, gated
 
 
 def plainly(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:

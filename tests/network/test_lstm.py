@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from drawing import examples
-from limelight.network.torch.lstm.bilstm import bilstm
-from limelight.network.torch.lstm.cudnn import by_cudnn
+from limelight.network.torch.lstm.bilstm import bilstm, by_cudnn
 
 
 def weights(d: int, u: int, seed: int) -> list[Tensor]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from limelight.reading.colours import DARK, LEVELS, LIGHT, Theme, _linear, levels
+from limelight.reading.colours import DARK, LEVELS, LIGHT, Theme, levels
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -12,9 +12,14 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def linear(colour: str) -> np.ndarray:
+    encoded = np.array(list(bytes.fromhex(colour[1:]))) / 255
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
 def luminance(colour: str) -> float:
     """Relative luminance, from 0 (black) to 1 (white), as WCAG defines it."""
-    return float(_linear(colour) @ (0.2126, 0.7152, 0.0722))
+    return float(linear(colour) @ (0.2126, 0.7152, 0.0722))
 
 
 @THEMES

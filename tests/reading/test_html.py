@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading import compare_html, to_html, to_page
+from limelight.reading import to_html, to_page
 from limelight.reading.captions import METHODS, MORE
 from limelight.reading.picture import MAX_GROUPS_DRAWN
 from limelight.reading.reading import PairReading
@@ -80,7 +80,7 @@ def test_any_text_is_kept(text: str):
 def test_labels_and_names_are_escaped():
     reading = make_reading("Soup", labels=("<i>x", "'\"&"), probabilities=(0.3, 0.7))
     named = replace(reading, row_names=("<u>",) * 4, truth="<u>", trust="<u>", decided=np.ones(1))
-    for html in (to_html(named), compare_html([named], ["<u>"]), to_page([named, "<u>"], about=["<u>"])):
+    for html in (to_html(named), to_page([named, "<u>"], about=["<u>"])):
         assert "<i>x" not in html
         assert "<u>" not in html
         assert "<bdi>&#39;&#34;&amp;</bdi>" in html
@@ -231,19 +231,9 @@ def test_a_pair_with_an_empty_sentence():
     assert html.count("empty text") == len(Parsed(html).maps)
 
 
-def test_models_side_by_side_share_one_scale():
-    loud, quiet = make_reading("Good soup", [[1.0, 0.0]]), make_reading("Good soup", [[0.5, 0.5]])
-    parsed = Parsed(compare_html([loud, quiet], names=["without", "with"]))
-    assert parsed.maps[0].words[0][1]["class"] == "h9"
-    assert parsed.maps[2].words[0][1]["class"] == "h4"
-    assert parsed.all_text.index("without") < parsed.all_text.rindex("with")
-    with refuses("names-count"):
-        compare_html([loud, quiet], names=["one"])
-
-
 def test_a_page_is_whole_and_needs_nothing_from_outside():
     reading = make_reading("Soup")
-    page = to_page([reading, (reading, reading)], title="Two & more", names=["a", "b"])
+    page = to_page([reading] * 3, title="Two & more")
     parsed = Parsed(page)
     assert page.startswith("<!doctype html>")
     assert "<title>Two &amp; more</title>" in page

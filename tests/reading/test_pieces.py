@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.pieces import FOR_TERMINALS, passages, printable, split_pieces
+from limelight.reading.pieces import FOR_TERMINALS, cuts, is_flag_half, passages, printable, split_pieces
 from reading.readings import make_reading
 
 
@@ -25,6 +25,35 @@ from reading.readings import make_reading
 )
 def test_words_never_end_inside_a_visible_character(text: str, words: list[str]):
     assert split_pieces(make_reading(text, pattern=r"\S")).words == words  # every code point a word
+
+
+RANGES = {"skin tones": (0x1F3FB, 0x1F3FF), "tags": (0xE0020, 0xE007F)}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_skin_tones_and_tags_from_the_first_to_the_last_belong_to_what_they_follow(name):
+    first, last = RANGES[name]
+    for code in (first, first + 1, last - 1, last):
+        assert cuts(f"a{chr(code)}b") == [0, 2, 3]
+    for code in (first - 1, last + 1):
+        assert cuts(f"a{chr(code)}b") == [0, 1, 2, 3]
+
+
+def test_two_letters_of_flags_from_the_first_to_the_last_are_one():
+    first, last = chr(0x1F1E6), chr(0x1F1FF)
+    assert [is_flag_half(chr(code)) for code in (0x1F1E5, 0x1F1E6, 0x1F1FF, 0x1F200)] == [
+        False, True, True, False
+    ]  # fmt: skip
+    assert cuts(f"{first}{last}{last}{first}{first}") == [0, 2, 4, 5]
+    assert cuts(f"{first}a{last}{first}") == [0, 1, 2, 4]
+
+
+def test_marks_and_joiners_belong_to_what_they_follow_but_not_to_blanks():
+    for mark in ("\u0301", "\u20dd", "\u0903", "\u200d"):  # Mn, Me, Mc and the joiner
+        assert cuts(f"a{mark}b") == ([0, 3] if mark == "\u200d" else [0, 2, 3])
+        assert cuts(f" {mark}b")[:2] == [0, 1]
+    assert cuts("a\u200d b") == [0, 2, 3, 4]
+    assert (cuts(""), cuts("a")) == ([0], [0, 1])
 
 
 def test_a_visible_character_belongs_to_one_word_whole():
@@ -68,6 +97,8 @@ def test_the_weights_of_joined_words_are_added():
     pieces = split_pieces(reading)
     assert pieces.words == ["a", "👩‍🍳"]
     assert pieces.weights(reading.attention[0]).tolist() == pytest.approx([0.1, 0.9])
+    each = np.arange(8).reshape(4, 2)
+    assert pieces.weights(each).tolist() == [[0, 1], [2 + 4 + 6, 3 + 5 + 7]]
 
 
 def test_control_characters_get_visible_stand_ins_of_the_same_length():

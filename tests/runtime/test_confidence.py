@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from scipy.stats import binom
 
 from drawing import examples
@@ -21,6 +23,7 @@ from limelight.runtime.confidence import (
     RISK,
     Answered,
     _most_wrong,
+    _smoothed,
     _wrong_at_most,
     answer_curve,
     answered,
@@ -91,6 +94,19 @@ def test_who_is_always_right_stays_uncertain_and_within_bounds():
     assert np.isfinite(fit_temperature(np.zeros((5, 2)), np.zeros(5, int)))
 
 
+def test_a_temperature_is_within_its_bounds_whatever_the_logits():
+    truth = np.arange(300) % 3
+    right = np.eye(3)[truth] * 0.01
+    assert fit_temperature(right, truth) == pytest.approx(0.05, rel=1e-6)
+    assert fit_temperature(right, (truth + 1) % 3) == pytest.approx(20, rel=1e-6)
+
+
+def test_of_few_texts_one_in_n_and_two_counts_for_all_classes():
+    """Of ten sure and right answers, the temperature is that of 1/12 spread over two classes."""
+    Z = np.tile([2.0, 0.0], (10, 1))
+    assert fit_temperature(Z, np.zeros(10, int)) == pytest.approx(2 / np.log(23))
+
+
 def test_the_temperature_goes_into_the_network_and_changes_no_answer():
     data = toys.dataset(rows=60, dev=150)
     fitted = fit(data, toys.recipe(epochs=6), show=False)
@@ -155,6 +171,46 @@ def test_the_threshold_answers_as_much_as_it_can():
             threshold_for(curve, wrong, 10_000)
 
 
+def reference_smoothed(thresholds, answers, wrong):
+    """By the likelihood of a logistic function of the logit, half a right and half a wrong answer added."""
+    texts, errors = (each - np.append(each[1:], 0) for each in (answers, wrong))
+    half = 0.5 * texts / max(texts.sum(), 1)
+    yes, no = texts - errors + half, errors + half
+    x = np.log(thresholds / (1 - thresholds))
+
+    def loss(w):
+        return yes @ np.log1p(np.exp(-(w[0] + w[1] * x))) + no @ np.log1p(np.exp(w[0] + w[1] * x))
+
+    w = minimize(loss, [0, 0], tol=1e-12).x
+    both = (yes + no) / (1 + np.exp(-(w[0] + w[1] * x)))
+    return np.array([both[k:].sum() / (yes + no)[k:].sum() for k in range(len(x))])
+
+
+@pytest.mark.parametrize("rows", [1, 5, 30, 300])
+def test_a_curve_is_smoothed_by_a_logistic_function_of_the_confidence(rows):
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        thresholds = np.unique(draw.uniform(0.3, 0.99, rows).round(2))
+        texts = draw.integers(1, 4, len(thresholds))
+        errors = draw.binomial(texts, 1 - thresholds)
+        answers, wrong = (each[::-1].cumsum()[::-1] for each in (texts, errors))
+        expected = reference_smoothed(thresholds, answers, wrong)
+        np.testing.assert_allclose(_smoothed(thresholds, answers, wrong), expected, atol=2e-5)
+
+
+def test_who_is_fully_certain_or_not_at_all_is_almost_so():
+    almost, answers, wrong = np.array([1e-6, 0.5, 1 - 1e-6]), np.array([9, 6, 3]), np.array([4, 1, 0])
+    found = _smoothed(np.array([0.0, 0.5, 1.0]), answers, wrong)
+    np.testing.assert_allclose(found, reference_smoothed(almost, answers, wrong), atol=1e-4)
+    assert reaching([], 0.9, 10) is None
+
+
+def test_a_precision_of_all_is_asked_for_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reaching([Answered(0.5, 1.0, 1.0)], 1.0, 1000) is None
+
+
 @pytest.mark.parametrize(("precision", "fewest"), [(0.8, 14), (0.9, 29), (0.95, 59), (0.99, 299)])
 def test_so_many_right_answers_show_a_precision(precision, fewest):
     point = Answered(0.9, 1.0, 1.0)
@@ -215,10 +271,20 @@ def test_any_curve_has_a_threshold_or_none(texts, precision):
         {"curve": [[0.5, 1, float("nan")]], "rows": 9}, {"curve": [[0.5, 1, 1], [0.4, 0.5, 1]], "rows": 9},
         {"curve": [[0.5, 0.5, 1], [0.6, 0.5, 1]], "rows": 9},
         {"curve": [[0.5, 1, 1], [0.5, 0.5, 1]], "rows": 9},
+        {"curve": [[0.5, 1, 1], [0.6, 0.5, 1], [0.55, 0.25, 1]], "rows": 9},
+        {"curve": [[0.5, 1, 1], [0.6, 0.5, 1], [0.7, 0.5, 1]], "rows": 9},
+        {"curve": [[0.5, 1.01, 1], [0.6, 0.5, 1]], "rows": 9}, {"curve": [[0.5, 1, -0.1]], "rows": 9},
+        {"curve": [[0.5, 1, 1]], "rows": 10**7}, {"curve": [[0.5, 1, 1]], "rows": float("inf")},
     ],
 )  # fmt: skip
 def test_a_damaged_curve_is_none(facts):
     assert saved_curve(facts) == ([], 0)
+
+
+def test_a_curve_at_its_limits_is_one():
+    curve = [[0.0, 1, 1], [0.5, 0.5, 0], [1.0, 0.25, 0.5]]
+    for rows in (1, 10**7 - 1):
+        assert saved_curve({"curve": curve, "rows": rows}) == ([Answered(*each) for each in curve], rows)
 
 
 @pytest.mark.parametrize("value", [0, 0.25, np.float32(0.5), 1])

@@ -403,6 +403,15 @@ def test_the_words_with_most_weight_are_taken_first(weights: list[float]):
             assert np.array(weights)[mask].min() >= np.array(weights)[~mask].max()
 
 
+@pytest.mark.parametrize(("n", "counts"), [
+    (1, [1, 1, 1, 1, 1]), (2, [1, 1, 1, 1, 1]), (20, [1, 1, 2, 4, 10]), (21, [1, 2, 3, 5, 11]),
+    (100, [1, 5, 10, 20, 50]), (101, [2, 6, 11, 21, 51]),
+])  # fmt: skip
+def test_of_words_with_equal_weights_the_first_are_taken(n, counts):
+    chosen = most_weighted(np.ones(n))
+    assert [np.flatnonzero(mask).tolist() for mask in chosen] == [list(range(count)) for count in counts]
+
+
 def test_a_max_pooled_unit_belongs_to_the_word_where_it_is_largest():
     H, W = np.array([[1.0, 5.0], [2.0, -1.0]]), np.array([[10.0, 1.0]])
     assert word_weights(np.array([[0.5, 0.5]]), H, W, max_rows=1).tolist() == [5.0, 20.0]

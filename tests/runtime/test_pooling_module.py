@@ -99,7 +99,7 @@ def test_it_is_explained_and_drawn(trained):
     assert "falls when no row reads the word" in to_html(reading)
     assert "<svg" in to_svg(reading)
     assert attribute(model, ["Good soup"], by="leave-one-out")[0].shape == (2,)
-    assert len(measure_trust(model, TEXTS[:4]).rows) == 2
+    assert measure_trust(model, TEXTS[:4]).texts == 4
     assert model.read("Good", label="-", against="+").versus == "+"
     with refuses("model-task"):
         model.with_aspects({"food": ["soup"]})

@@ -168,7 +168,6 @@ def check_exact(model: Any, a: str, b: str, similarity: float) -> None:
     assert found.similarity == pytest.approx(similarity, abs=1e-5)
     assert found.matrix.shape == (len(found.first.words), len(found.second.words))
     assert found.matrix.sum(dtype=float) == pytest.approx(found.similarity, abs=1e-5)
-    assert found.by_rows.sum(dtype=float) == pytest.approx(found.similarity, abs=1e-5)
     for side, contributions in zip((found.first, found.second), found.contributions, strict=True):
         n = len(side.words)
         even = (found.similarity - side.effects.sum(dtype=float)) / n
@@ -211,11 +210,6 @@ def test_int8_adds_up_too():
     assert found.matrix.sum(dtype=float) == pytest.approx(found.similarity, abs=1e-5)
 
 
-def test_a_row_of_m_meets_only_itself():
-    found = model_of("biases, max row").compare("w1 w2", "w3")
-    np.testing.assert_array_equal(found.by_rows, np.diag(np.diag(found.by_rows)))
-
-
 # ---------------------------------------------------------------- as people call it
 
 
@@ -245,10 +239,10 @@ def test_unknown_words_are_marked(bundled):
 
 
 def test_many_pairs_are_what_each_pair_gives(bundled):
-    many = bundled.compare_many(iter(TEXTS[:3]), TEXTS[2:5], by_rows=False)
+    many = bundled.compare_many(iter(TEXTS[:3]), TEXTS[2:5])
     for found, a, b in zip(many, TEXTS[:3], TEXTS[2:5], strict=True):
         np.testing.assert_allclose(found.matrix, bundled.compare(a, b).matrix, atol=1e-6)
-        assert (found.first.text, found.second.text, found.by_rows) == (a, b, None)
+        assert (found.first.text, found.second.text) == (a, b)
     assert bundled.compare_many([], []) == []
     assert bundled.word_parts([]) == []
     with refuses("pair-or-text"):

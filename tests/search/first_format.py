@@ -18,7 +18,6 @@ def write_first_format(
 ) -> Index:
     """Small corpora, each in one shard; `source` has what is said of each otherwise."""
     config, opened = new_config(model, False, "int8")
-    config.words = 0
     build(folder, list(map(Corpus, corpora)), config, opened, False, False)
     path = folder / "index.json"
     data = json.loads(path.read_text())

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ import pytest
 
 import trained
 from limelight import Index
-from limelight.search import index_folder, spool
+from limelight.search import index_folder
 from limelight.search.corpus import Corpus
-from limelight.search.spool import Spool
+from limelight.tables import aside
 from limelight.tables.table import _JsonTable
 from refusing import refuses
 from reviews import write_csv
-from search.first_format import write_first_format
 
 ROWS = [{"id": k, "text": f"w{k} w{k + 1}", "n": {"a": [k, None]}} for k in range(1, 7)]
 opened: list[str] = []
@@ -100,19 +98,18 @@ def test_entries_on_disk_are_those_in_memory(tmp_path, monkeypatch):
     rows = [{"text": "naïve 日本 👩‍🍳\n\r\u2028 x", "n": 1.5}, {"text": "lone \ud800", "k": [None, True]}] * 3
     found = []
     for size in (2**24, 8):
-        monkeypatch.setattr(spool, "IN_MEMORY", size)
+        monkeypatch.setattr(aside, "IN_MEMORY", size)
         first, second = Corpus(rows), Corpus(["other"])
-        with Spool(tmp_path / "no such" / "index") as aside:
-            first.check(aside)
-            second.check(aside)
-            found.append((list(first.entries()), list(second.entries()), list(first.entries())))
+        for each in (first, second):
+            each.check(folder=tmp_path / "no such" / "index")
+        found.append((list(first.entries()), list(second.entries()), list(first.entries())))
     assert found[0] == found[1]
     assert [entry["text"] for entry in found[0][2]] == [row["text"] for row in rows]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_one_line(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(spool, "IN_MEMORY", 8)
+    monkeypatch.setattr(aside, "IN_MEMORY", 8)
     full = partial(open, "/dev/full", "w+b", buffering=0)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda *given, **how: full())
     with refuses("os-error") as error:
@@ -186,27 +183,6 @@ def edit(folder: Path, **changes: Any) -> None:
     data = json.loads((folder / "index.json").read_text()) | changes
     del data["sha256"]
     (folder / "index.json").write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
-
-
-@pytest.mark.parametrize("kind", ["file", "list"])
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_corpus_of_an_index_from_before_is_known_again(tmp_path, model, kind, finished):
-    """Its digest was that of the file, or of the list as JSON."""
-    path = write_jsonl(tmp_path / "rows.jsonl", ROWS)
-    given: Any = path if kind == "file" else ROWS
-    old = sha256(path.read_bytes() if kind == "file" else json.dumps(ROWS, default=str).encode()).hexdigest()
-    index = write_first_format(tmp_path / "index", [given], model, sha256=old, finished=finished)
-    if finished:
-        with pytest.warns(UserWarning, match="already in the index"):
-            assert index.add(given) == 0
-        assert index.add(["w1"]) == 1  # its digest stays as it is in the next version
-        with pytest.warns(UserWarning, match="already in the index"):
-            assert Index.open(index.folder).add(given) == 0
-    else:
-        with refuses("index-unfinished"):
-            index.add(["w1"])
-        assert index.add(given) == 0
-        assert index.config.sources[0].finished
 
 
 def test_two_sheets_of_a_book_are_two_tables(tmp_path, model):

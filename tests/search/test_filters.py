@@ -10,7 +10,7 @@ import pytest
 
 from limelight import Index
 from limelight.search import index_folder, ranking
-from limelight.search.filters import MAX_CONDITIONS, Condition, make_conditions, parse_conditions
+from limelight.search.filters import MAX_CONDITIONS, Condition, make_conditions, parse_conditions, shown
 from limelight.search.shards import Shard
 from refusing import refuses
 from reviews import write_csv
@@ -226,3 +226,12 @@ def test_values_of_any_kind_are_compared():
     assert not Condition("n", "<", "3").holds(None)
     assert not Condition("n", "=", "nan").holds(None)
     assert Condition("tags", "=", "['a']").holds(["a"])
+
+
+def test_what_is_wrong_is_shown_as_it_is_if_it_is_short():
+    plain = (None, 2.5, float("nan"), 7, True, -(10**40) + 1)
+    assert [shown(value) for value in plain] == [repr(value) for value in plain]
+    assert (shown("x" * 40), shown("x" * 41)) == (repr("x" * 40), repr("x" * 40))
+    assert [shown(value) for value in (10**40, [1], b"x")] == [
+        f"a value of type {kind}" for kind in ("int", "list", "bytes")
+    ]

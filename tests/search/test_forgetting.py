@@ -18,7 +18,6 @@ from limelight.search import compact, index_folder
 from limelight.search.index import Index as AnyIndex
 from refusing import refuses
 from reviews import write_csv
-from search.first_format import write_first_format
 
 ROWS = [
     {"id": "a", "text": "w1 w2. W3 w1."},
@@ -222,13 +221,6 @@ def test_a_file_of_deleted_texts_that_was_altered_is_refused(index):
     path.unlink()
     with refuses("file-damaged"):
         Index.open(index.folder)
-
-
-def test_an_index_of_an_earlier_format_is_deleted_from(tmp_path, model):
-    old = write_first_format(tmp_path / "index", [["w1", "w2"], ["w3"]], model)
-    assert {hit.text: hit.key for hit in old.search("w1")} == {"w1": 1, "w2": 2, "w3": 3}
-    assert old.delete([3, 1]) == 2
-    assert [hit.text for hit in Index.open(old.folder).search("w1")] == ["w2"]
 
 
 @pytest.mark.parametrize("unit", [{"sentences": True}, {"passages": True}, {}])

@@ -116,7 +116,7 @@ def test_a_text_of_too_many_characters_is_not_even_counted():
     assert hit_words._count_words(None, "x" * (32 * hit_words.MAX_WORDS + 1)) > hit_words.MAX_WORDS
 
 
-def test_of_a_budget_the_first_hits_have_their_pairs(index, reads):
+def test_of_a_budget_the_first_hits_have_their_pairs(index, reads, monkeypatch):
     queries = ["cold soup", "late train"]
     found = index.search(queries, k=3, words=False)
     count = {text: int(index.model.tokenizer.encode([text])[1][0]) for text in TEXTS}
@@ -130,8 +130,12 @@ def test_of_a_budget_the_first_hits_have_their_pairs(index, reads):
     fewer = list(chain(*find_words(index.model, queries, found, most - 1)))  # one does not fit
     assert [bool(hit.words.pairs) for hit in fewer] == [True] * 3 + [False] * 3
     reads.clear()
+    counted, count_words = list[str](), hit_words._count_words
+    monkeypatch.setattr(
+        hit_words, "_count_words", lambda m, text: counted.append(text) or count_words(m, text)
+    )
     assert not any(hit.words.pairs for hit in chain(*find_words(index.model, queries, found, 0)))
-    assert reads == []
+    assert (reads, counted) == ([], queries)  # nothing is left, and no text is looked at
 
 
 def test_texts_that_a_database_found_are_explained_as_the_index_does(tmp_path):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ import trained
 from limelight import Index, LimelightError, load
 from limelight.runtime import reader
 from limelight.runtime.reader import model_sha256
+from limelight.search import index as index_module
 from limelight.search import index_folder
 from limelight.search.build import _clear_unless_part_of, new_config, writing
 from limelight.search.corpus import Corpus
@@ -307,6 +309,42 @@ def test_an_index_that_another_process_replaced_is_added_to_with_its_own_model(t
         assert each.search("w5 w6 w7", k=1)[0].cosine == pytest.approx(1, abs=0.01)
         assert each.model.sha256 == each.config.model_sha256
     old.verify()
+
+
+def test_ten_hits_by_both_in_full_with_their_words_are_the_default(tmp_path, monkeypatch):
+    texts = [f"w1 w2 w{k}" for k in range(4, 16)]
+    index = Index.create(tmp_path / "index", texts, model=trained.save(tmp_path / "model"))
+    monkeypatch.setattr("limelight.search.ranking.is_worthwhile", lambda *_: pytest.fail("not in full"))
+    found, given = index.search("w1 w2"), index.search("w1 w2", 10, by="both", words=False)
+    assert [(hit.text, hit.score) for hit in found] == [(hit.text, hit.score) for hit in given]
+    assert len(found) == 10
+    assert all(hit.comparison is not None for hit in found)
+    assert repr(index) == f"Index({str(index.folder)!r}, 12 texts)"
+    assert index.search_vectors(np.eye(index.config.size)[:2], 3)[0].shape == (2, 3)
+
+
+def test_a_sample_of_eight_texts_of_each_shard_is_verified(tmp_path, monkeypatch):
+    monkeypatch.setattr(index_folder, "SHARD_TEXTS", 20)
+    texts = [f"w{k % 10} w{k % 7}" for k in range(25)]
+    index = Index.create(tmp_path / "index", texts, model=trained.save(tmp_path / "model"))
+    read: list[list[str]] = []
+    encode = index_module.encode
+    monkeypatch.setattr(
+        index_module, "encode", lambda model, some: read.append(list(some)) or encode(model, some)
+    )
+    index.verify()
+    assert read == [[texts[k] for k in (0, 2, 5, 8, 10, 13, 16, 19)], texts[20:]]
+
+
+@pytest.mark.parametrize(("far", "is_refused"), [(0.19, False), (0.22, True)])
+def test_a_vector_may_be_a_fifth_from_what_the_model_gives(tmp_path, monkeypatch, far, is_refused):
+    index = Index.create(tmp_path / "index", ["w1 w2"], model=trained.save(tmp_path / "model"))
+    encode = index_module.encode
+    monkeypatch.setattr(
+        index_module, "encode", lambda *given: (V + far / np.sqrt(V.shape[1]) for V in encode(*given))
+    )
+    with refuses("file-damaged") if is_refused else nullcontext():
+        index.verify()
 
 
 def test_vectors_of_another_model_are_found_by_verify(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_what_was_written_is_read(folder):
     assert found[0].postings.of("soup")[0].tolist() == [0]
 
 
+def test_columns_are_read_without_their_texts(folder, monkeypatch):
+    """In a fraction of the time; a line that another program wrote is read whole."""
+    shard = open_shards(folder)[1][0]
+    lines = b'{"columns":{"id":"7"},"text":"a","row":1}{"text": "b", "row": 2, "columns": {"id": "8"}}'
+    ends = np.array([lines.index(b"}{") + 1, len(lines)])
+    other = replace(shard, lines=np.frombuffer(lines, np.uint8), ends=ends)
+    assert list(other.columns()) == [{"id": "7"}, {"id": "8"}]
+    monkeypatch.setattr(Shard, "entry", lambda *_: pytest.fail("read whole"))
+    assert list(shard.columns()) == [{"id": "1"}, {"id": "2"}]
+
+
 DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-foreign", lambda data: data.update(format="4")),
     ("file-foreign", lambda data: data.update(format=True)),
@@ -88,6 +100,7 @@ DAMAGED: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("file-damaged", lambda data: data.update(words=RULES - 1)),
     ("file-damaged", lambda data: data.update(approximate=None)),
     ("file-damaged", lambda data: data["sources"][0].update(rows=2)),
+    ("file-damaged", lambda data: data["sources"][0].update(rows=4)),
     ("file-damaged", lambda data: data["sources"][0].update(rows="3")),
     ("file-damaged", lambda data: data["sources"].append({**data["sources"][0], "rows": 0, "finished": 1})),
     (
@@ -232,6 +245,10 @@ def test_a_shard_of_another_size_is_refused(folder):
 
 def test_shards_are_cut_by_texts_and_by_characters(monkeypatch):
     monkeypatch.setattr(shards, "SHARD_CHARACTERS", 8)
+    assert len(list(cut_shards((entry(text, 0) for text in ("aaa", "bbbb")), 3))) == 1
+    assert [len(some) for some in cut_shards((entry("a" * 7, 0) for _ in "abcd"), 3)] == [2, 2]
+    texts = ["a" * 7, "b", "c" * 7, "d"]
+    assert [len(some) for some in cut_shards((entry(text, 0) for text in texts), 3)] == [2, 2]
     texts = ["aaa", "bbb", "cc", "dddddddd", "e", "f", "g"]
     found = cut_shards((entry(text, 0) for text in texts), 2)
     assert [[each["text"] for each in some] for some in found] == [

@@ -58,7 +58,7 @@ def _parts(text: str) -> TextParts:
             parts[k] += 0.03 * (FOOD + ROOM).index(word) * np.array([1, -1, 1, -1], np.float32) / 16
     length = float(np.linalg.norm(parts.sum(axis=0)))
     vector, known_words = parts.sum(axis=0) / length, np.ones(len(words), bool)
-    return TextParts(text, np.array(offsets), known_words, vector[None], vector, parts / length, parts)
+    return TextParts(text, np.array(offsets), known_words, vector, parts / length, parts)
 
 
 def start(folder: Path, out: str = "labels.csv", **options: Any) -> tuple[LabelSession, Any]:

@@ -22,7 +22,7 @@ from serve.test_explorer_page import browsing, count, wait_for_count
 from serve.test_one_file import needs_chromium, opened
 from trained import texts_of
 
-NAMES = {"a b": ["w1"], "b": ["w2", "w3"], "off": {"seeds": ["w4"], "enabled": False}, "never": ["nothing"]}
+NAMES = {"a b": ["w1"], "b": ["w2", "w3"], "never": ["nothing"]}
 TEXTS = [f"😀 {text}, w1 w5. w2 w6" if k % 3 else (text or "w5") for k, text in enumerate(texts_of(60))]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,9 @@ import trained
 from explain.models import negation_spotter
 from limelight.explain import joint_words
 from limelight.runtime.model import Model
-from limelight.search.index import Index
 from limelight.serve import create_app
 from limelight.serve.explorer.explored import explore_data
-from limelight.serve.explorer.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+from limelight.serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
 from limelight.serve.explorer.routes import nearest_words
 from limelight.serve.page.plane import SAMPLED_TEXTS, Plane
 from refusing import refuses
@@ -257,17 +254,7 @@ def test_the_nearest_texts_by_meaning(model):
     assert hits[0]["pairs"] == reader.compare("Cold soup", hits[0]["texts"][0]).top_pairs(3)
 
 
-def test_the_nearest_texts_of_an_index_and_of_pairs(tmp_path: Path):
-    index = Index.create(
-        tmp_path / "index", ["The soup was cold.", "A friendly host.", "The train was late."]
-    )
-    near = IndexNeighbours(index)
-    assert near.where.startswith("index")
-    assert near.find(("chilly broth",))[0]["texts"] == ["The soup was cold."]
-    assert near.find(("",)) == []
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a warning would show the text
-        assert len(near.find(("qqqzzz",))) == 3
+def test_the_nearest_texts_of_pairs():
     model, items = model_of({}, "gated"), list(zip(TEXTS, TEXTS[::-1], strict=True))
     data = explore_data([model], items)
     hits = ModelNeighbours(model, data).find(items[2])

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from browsers import needs_chromium
 from limelight.explain import joint
-from limelight.explain.calibration import measure_calibration
+from limelight.explain.model_report import measure_calibration
 from limelight.reading import captions
 from limelight.reading.picture import make_picture
 from limelight.runtime.model import Model
@@ -575,7 +575,9 @@ def test_models_of_one_task_stand_side_by_side() -> None:
 
 LEARNT = TABLE.replace(
     "    rows: filters",
-    "    learnt: [...table.measured].filter(Boolean).length, told: table.told, rows: filters",
+    "    learnt: [...table.measured].filter(Boolean).length, told: table.told,\n"
+    '    countsOf: ["", "no"].map(learnt => table.countsOf({ ...ALL, learnt })),\n'
+    "    rows: filters",
 )
 
 
@@ -597,6 +599,10 @@ def test_the_score_is_of_the_rows_that_were_not_learnt_from(tmp_path: Path) -> N
     metrics = find_task("ordinal").measure(model.predict_proba(TEXTS)[~known], truth[~known])
     assert found["score"] == f"{metrics.accuracy:.2%} right, mean error {metrics.mae:.3f}"
     assert found["learnt"] == (~known).sum()
+    assert found["countsOf"] == [
+        f"Counted over all rows, of which {known.sum()} were learnt from: better than on new texts.",
+        "",
+    ]
     assert found["again"] == ["learnt=no", ""]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,7 +16,7 @@ from limelight.serve.labelling.app import create_label_app
 from limelight.serve.labelling.table_saver import TableSaver
 from serve.labels import TEXTS, TinyReader, WaitingReader, start
 from serve.live import in_thread
-from serve.test_labeller import _stand_in, truth
+from serve.test_labeller import truth
 
 pytestmark = needs_chromium
 KEYS = {"food": "1", "room": "2"}
@@ -311,20 +309,11 @@ def test_suspects_are_corrected_kept_and_undone(tmp_path):
         assert session.said(first).labels != (truth(first),)
 
 
-def test_training_shows_its_progress_and_both_figures(tmp_path, monkeypatch):
-    """With a stand-in for the process, which prints what training would."""
-    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
-    script = f"print('{json.dumps({'results': {'test': {'accuracy': 0.75}}})}')"
-    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
+def test_the_command_that_trains_is_shown(tmp_path):
     with labelling(tmp_path, classes=["food", "room"]) as (page, session):
+        session.label(0, "food", [(0, 3)])
         page.keyboard.press("t")
-        page.locator(".start").click()
-        page.locator(".problem:not([hidden])").wait_for()  # too few labels
-        for row in range(16):
-            session.label(row, truth(row))
-        page.locator(".start").click()
-        page.locator(".before-after").wait_for()
-        assert page.locator(".before-after b").all_inner_texts() == ["8 of 8 right", "6 of 8 right"]
+        assert "--reasons marks --out" in page.locator(".train code").inner_text()
 
 
 def count_is(page: Any, name: str, count: int) -> None:

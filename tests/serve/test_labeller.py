@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
+import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 import limelight
 from limelight.cli import main
-from limelight.config.recipe import TextRecipe
+from limelight.cli._parser import parser_for
 from limelight.labelling.session import LabelSession
 from limelight.serve.labelling.labeller import Labeller, close
 from limelight.serve.labelling.table_saver import TableSaver
@@ -29,6 +29,7 @@ from limelight.serve.labelling.texts import (
     take_labels,
 )
 from refusing import refuses
+from serve.in_node import needs_node, run_node
 from serve.labels import TEXTS, WaitingReader, client_of, start
 from serve.live import in_thread
 
@@ -169,6 +170,7 @@ def test_a_search_and_what_the_model_is_sure_of(made):
     found = post(client, "find", phrase="(a+)+$")
     assert (found["rows"], found["searched"], found["of"]) == ([], 16, 16)
     assert post(client, "find", similar_to=3)["rows"][0] == 3
+    assert post(client, "find", similar_to=TEXTS[3])["rows"][0] == 3
     label_all(client, 8)
     found = post(client, "find", above=0.5, label="room")
     assert found["rows"]
@@ -258,7 +260,7 @@ def test_two_tabs_of_one_name_have_texts_of_their_own(made):
 def test_of_two_tabs_with_one_text_the_later_is_told(made, tmp_path):
     _, client = made
     (shown,) = post(client, "next")
-    assert shown["last"] is None
+    assert shown["last"] == ""
     row, last = shown["row"], shown["last"]
     post(client, "say", row=row, last=last, label="food")
     journal = (tmp_path / "labels.csv.journal").read_bytes()
@@ -272,7 +274,7 @@ def test_of_two_tabs_with_one_text_the_later_is_told(made, tmp_path):
     post(client, "undo")
     answer = client.post("/label/say", json={"row": row, "last": "0" * 16, "label": "room"})
     assert answer.status_code == 409
-    post(client, "say", row=row, last=None, by="bob", label="room")  # what others said is no reason
+    post(client, "say", row=row, last="", by="bob", label="room")  # what others said is no reason
 
 
 def test_several_labels(tmp_path):
@@ -287,17 +289,20 @@ WRONG = [
     ("say", {"row": 99, "label": "food"}, 422, "field-invalid"),
     ("say", {"row": True, "label": "food"}, 422, "field-invalid"),
     ("say", {"row": 0, "label": 3}, 422, "field-invalid"),
-    ("say", {"row": 0, "label": "other"}, 424, "class-unknown"),
-    ("say", {"row": 0, "label": ["food", "room"]}, 424, "label-count"),
+    ("say", {"row": 0, "label": "other"}, 422, "class-unknown"),
+    ("say", {"row": 0, "label": ["food", "room"]}, 422, "label-count"),
     ("say", {"row": 0, "label": "food", "marks": [[0, "1"]]}, 422, "field-invalid"),
-    ("say", {"row": 0, "label": "food", "marks": [[0, 999]]}, 424, "option-value"),
+    ("say", {"row": 0, "label": "food", "marks": [[0, 999]]}, 422, "option-value"),
     ("say", {"row": 0, "do": "explode"}, 422, "field-invalid"),
     ("say", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
     ("say", {"row": 0, "label": "food", "count": 999}, 422, "field-invalid"),
     ("say", {"row": 0, "label": "food", "how": "best"}, 422, "field-invalid"),
     ("say", {"row": 0, "label": "food", "tab": 7}, 422, "field-invalid"),
-    ("say", {"row": 0, "label": "food", "last": {}}, 409, "said-meanwhile"),
-    ("settle", {"row": 0, "label": "pool"}, 424, "class-unknown"),
+    ("say", {"row": 0, "label": "food", "last": {}}, 422, "field-invalid"),
+    ("say", {"row": 0, "label": "food", "last": "0" * 16}, 409, "said-meanwhile"),
+    ("say", {"row": 0, "lable": "food"}, 422, "field-unknown"),
+    ("next", {"wait": 3}, 422, "field-unknown"),
+    ("settle", {"row": 0, "label": "pool"}, 422, "class-unknown"),
     ("settle", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
     ("next", {"how": "best"}, 422, "field-invalid"),
     ("next", {"count": 0}, 422, "field-invalid"),
@@ -306,15 +311,16 @@ WRONG = [
     ("note", {"row": 0, "text": "x" * 1001}, 413, "too-large"),
     ("texts", {"rows": [0] * 3 + [16]}, 422, "field-invalid"),
     ("find", {}, 422, "field-invalid"),
-    ("find", {"regex": "("}, 422, "field-invalid"),
-    ("find", {"label": "pool"}, 424, "class-unknown"),
+    ("find", {"regex": "("}, 422, "field-unknown"),
+    ("find", {"label": "pool"}, 422, "class-unknown"),
     ("find", {"above": 2}, 422, "field-invalid"),
+    ("find", {"similar_to": 16}, 422, "field-invalid"),
+    ("find", {"similar_to": "x" * 1001}, 413, "too-large"),
     ("accept", {"rows": [], "label": "food"}, 422, "field-invalid"),
     ("accept", {"rows": [0], "label": "food", "chosen": "auto"}, 422, "field-invalid"),
-    ("classes", {"do": "rename", "name": "food", "to": "room"}, 424, "class-exists"),
-    ("classes", {"do": "add", "name": " "}, 424, "option-value"),
+    ("classes", {"do": "rename", "name": "food", "to": "room"}, 422, "class-exists"),
+    ("classes", {"do": "add", "name": " "}, 422, "option-value"),
     ("classes", {"do": "add", "name": "x" * 101}, 413, "too-large"),
-    ("train", {"do": "start"}, 424, "few-labels"),
     ("groups", {"count": 1000}, 422, "field-invalid"),
 ]
 
@@ -369,45 +375,38 @@ def test_the_table_is_written_after_a_pause(tmp_path):
     assert "food" in (tmp_path / "soon.csv").read_text()
 
 
-def test_training_runs_in_the_background_and_gives_both_figures(tmp_path, monkeypatch):
-    """The process is a stand-in that writes what `limelight train --json` prints: training takes longer."""
-    session, app = start(tmp_path, classes=["food", "room"])
-    client, training = client_of(app), app.state.labeller.training
-    for row in range(16):
-        session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
-    printed = {"results": {"test": {"accuracy": 0.75}}}
-    script = f"import sys; print('epoch 1', file=sys.stderr); print('{json.dumps(printed)}')"
-    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, script))
-    assert post(client, "train") == {
-        "status": "idle", "lines": [],
-        "command": f"limelight train {tmp_path}/labels.csv --text text --label label "
-        f"--out {tmp_path}/labels-model",
-    }  # fmt: skip
-    post(client, "train", do="start")
-    training._process.wait()
-    found = post(client, "train")
-    assert (found["status"], found["held"], found["labels"], found["lines"]) == ("done", 8, 8, ["epoch 1"])
-    assert found["before"] == {"right": 8, "of": 8, "low": pytest.approx(0.676, abs=1e-3), "high": 1.0}
-    low, high = pytest.approx(0.409, abs=1e-3), pytest.approx(0.929, abs=1e-3)
-    assert found["after"] == {"accuracy": 0.75, "right": 6, "of": 8, "low": low, "high": high}
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ({}, "--label label --out"),
+        ({"ordered": True}, "--label label --task ordinal --out"),
+        ({"several": True}, "--label label --task multi-label --separator '|' --out"),
+        ({"several": True, "out": "labels.jsonl"}, "--label labels --task multi-label --out"),
+    ],
+)
+def test_the_page_shows_a_command_that_train_takes(tmp_path, options, more):
+    session, app = start(tmp_path, classes=["food", "room"], **options)
+    client, out = client_of(app), tmp_path / options.get("out", "labels.csv")
+    command = post(client, "about")["command"]
+    assert command == f"limelight train {out} --text text {more} {tmp_path}/labels-model"
+    parser_for(["train"]).parse_args(shlex.split(command)[1:])
     session.mark(0, [(0, 3)])
-    assert "--reasons marks" in post(client, "train")["command"]
+    assert "--reasons marks" in post(client, "about")["command"]
 
 
-def test_only_texts_drawn_at_random_are_held_out(tmp_path, monkeypatch):
-    session, app = start(tmp_path, classes=["food", "room"])
-    for row in session._order[4:].tolist():  # none of the first four: no random sample
-        session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
-    training = app.state.labeller.training
-    assert training._split() == (sorted(session._order[4:].tolist()), [])
-    for row in session._order[:3].tolist():
-        session.label(row, truth(row))
-    rows, held = training._split()
-    assert set(held) <= set(session._order[:3].tolist()) == session.drawn_at_random
-    assert len(held) == 1
-    assert len(rows) == 14
+@needs_node
+def test_the_panel_says_each_figure_once(tmp_path):
+    script = 'import { estimate } from "./label_progress.js"\nconst answer = given => given.map(estimate)'
+    found = {"accuracy": 0.77, "low": 0.66, "high": 0.85, "drawn": 80, "near": None, "estimate": "too few"}
+    rough = {**found, "accuracy": None, "drawn": 12, "near": 0.9}
+    assert run_node(tmp_path, script, [found, rough, {**found, "low": None}]) == [
+        ["77%", "accuracy, 66% to 85% with 95% confidence, from 80 texts drawn at random"],
+        [
+            "66% to 85%",
+            "accuracy with 95% confidence, from 12 texts drawn at random; 90% at most one class away",
+        ],
+        ["–", "too few"],
+    ]
 
 
 def test_the_command_ends_with_the_estimate_that_the_page_shows(tmp_path, monkeypatch, capsys):
@@ -424,32 +423,6 @@ def test_the_command_ends_with_the_estimate_that_the_page_shows(tmp_path, monkey
     assert label_by(monkeypatch, argv, say) == 0
     assert capsys.readouterr().err.splitlines()[-1] == shown[0]
     assert shown[0].endswith("with 95% confidence, from 16 texts drawn at random")
-
-
-def test_the_command_for_several_labels_is_one_that_train_takes(tmp_path):
-    _, app = start(tmp_path, classes=["food", "room"], several=True)
-    command = post(client_of(app), "train")["command"]
-    assert "--label label --task multi-label --separator '|' --out" in command
-    assert TextRecipe(task="multi-label").task == "multi-label"
-
-
-def test_a_training_that_fails_says_why(tmp_path, monkeypatch):
-    session, app = start(tmp_path, classes=["food", "room"])
-    for row in range(16):
-        session.label(row, truth(row))
-    monkeypatch.setattr("limelight.serve.labelling.training.MIN_LABELS", 10)
-    monkeypatch.setattr(sys, "executable", _stand_in(tmp_path, "raise SystemExit('no torch')"))
-    training = app.state.labeller.training
-    training.start()
-    training._process.wait()
-    assert (training.status()["status"], training.status()["lines"]) == ("failed", ["no torch"])
-
-
-def _stand_in(folder: Path, script: str) -> str:
-    path = folder / "python"
-    path.write_text(f"#!{sys.executable}\n{script.replace('; ', chr(10))}\n")
-    path.chmod(0o755)
-    return str(path)
 
 
 def test_suspects_among_the_labels(tmp_path):

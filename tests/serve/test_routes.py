@@ -232,17 +232,6 @@ def test_rerank_puts_the_most_similar_first(client, reader):
     assert statuses == [422, 400, 422, 422]
 
 
-def test_tokenize_gives_the_words_and_where_they_are(client, reader):
-    text = "Was the soup çold?"
-    first, none = client.post("/tokenize", json={"inputs": [text, ""], "model": "reader"}).json()
-    assert [each["text"] for each in first] == ["Was", "the", "soup", "çold", "?"]
-    assert [text[each["start"] : each["stop"]] for each in first] == [each["text"] for each in first]
-    assert [each["id"] for each in first] == reader.tokenizer.locate(text)[0].tolist()
-    assert none == []
-    many = {"inputs": ["w " * 16_000] * 5, "model": "reader"}
-    assert client.post("/tokenize", json=many).status_code == 413
-
-
 def test_two_names_of_a_folder_are_one_model(folders):
     app = create_app({"stars": folders["stars"], "text-embedding-3-small": str(folders["stars"])})
     first, alias = (app.state.models.find(name)[1] for name in app.state.models.names)
@@ -336,6 +325,7 @@ def test_info_names_the_model_and_the_limits(client, folders):
         ("/explain", {"inputs": "a", "model": "reader", "without_rows": [0]}, 424, "reader"),
         ("/embed", {"inputs": {"a": 1}}, 422, "inputs"),
         ("/similarity", {"inputs": "a"}, 422, "source_sentence"),
+        ("/similarity", {"inputs": {"sentences": ["b"]}}, 422, "source_sentence"),
         ("/similarity", {"inputs": {"source_sentence": "a", "sentences": "b"}}, 422, "sentences"),
         ("/similarity", {"inputs": {"source_sentence": "a", "sentences": []}}, 400, "no texts"),
         ("/predict", ["a"], 422, "object"),
@@ -360,7 +350,8 @@ def test_a_wrong_body_is_one_sentence(client, path, body, status, phrase):
         ("/explain", {"inputs": "a", "agains": "bad"}, "against"),
         ("/embed_all", {"inputs": "a", "x" * 9999: 1}, ""),
         ("/similarity", {"inputs": {"source_sentence": "a", "sentence": ["b"]}}, "sentences"),
-        ("/similarity", {"inputs": {}, "parameters": {"word": True}}, "words"),
+        ("/similarity", {"inputs": {"source_sentence": "a", "sentences": []}, "parameters": {"word": True}},
+         "words"),
         ("/v1/embeddings", {"input": "a", "encoding_fromat": "base64"}, "encoding_format"),
     ],
 )  # fmt: skip
@@ -425,7 +416,7 @@ def test_deep_values_and_long_numbers_are_refused_in_any_field(client, value, ph
     for field in ("inputs", "model", "without_rows", "against"):
         content = f'{{"{field}": {value}}}'.encode()
         answer = client.post("/explain", content=content, headers={"content-type": "application/json"})
-        assert answer.status_code == (400 if phrase else 404 if field == "model" else 422)
+        assert answer.status_code == (400 if phrase else 422)
         assert phrase in answer.json()["error"]
 
 
@@ -477,6 +468,9 @@ def test_the_openapi_document_has_every_route(client):
             assert client.post(path, json=example).status_code == (424 if path == "/predict" else 200)
             known = body["content"]["application/json"]["schema"]["properties"]
             assert set(example) <= set(known)
+            assert all(each["description"] for each in known.values())
+    predict = found["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert (predict["required"], predict["properties"]["abstain_below"]["maximum"]) == (["inputs"], 1)
 
 
 def test_every_answer_has_security_headers_and_no_cors(client):

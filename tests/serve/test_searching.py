@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import limelight
 from limelight.serve import create_app
-from limelight.serve.api.searching import IndexRoutes
+from limelight.serve.api.searching import IndexRoutes, ServedIndex
 from limelight.serve.http.limits import Limits
 from limelight.serve.http.metrics import Metrics
 from limelight.serve.http.posts import Posts
@@ -56,6 +56,21 @@ def test_metrics_info_and_readiness_of_an_index(reader, folder, tmp_path):
     assert client.get("/ready").status_code == 200
     copy.rename(tmp_path / "gone")
     assert client.get("/ready").json() == {"ready": False, "error": "the index is not there"}
+
+
+def test_the_size_of_an_index_is_not_looked_for_where_requests_are_answered(reader, folder, monkeypatch):
+    looked = []
+
+    def about(self):
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()  # an index that has changed takes its time to open
+        looked.append(self)
+        return {"texts": 1, "shards": 1}
+
+    monkeypatch.setattr(ServedIndex, "about", about)
+    client = TestClient(create_app({"reader": reader}, index=folder))
+    assert client.get("/info").status_code == client.get("/metrics").status_code == 200
+    assert len(looked) == 3
 
 
 def test_a_hit_says_what_made_it_one(client):

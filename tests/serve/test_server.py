@@ -10,13 +10,15 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 import trained
 from limelight.serve import Limits, create_app
+from limelight.serve.http.posts import LARGE_REQUESTS, Posts
 from serve.fuzzing import attack
 from serve.live import PATIENCE, ROOT, command, in_thread, request, status_of, talk
 
@@ -77,6 +79,28 @@ def test_clients_that_never_finish_are_closed(folder, monkeypatch, part):
         answer = talk(port, part)
         assert status_of(answer) == (408 if part == GOOD[:-5] else 0)
         assert is_well(port)
+
+
+def test_headers_without_end_are_closed_at_once(folder, monkeypatch):
+    monkeypatch.setattr("limelight.serve.http.run.HEAD_SECONDS", 2 * PATIENCE)
+    with in_thread(create_app({"model": folder})) as port:
+        assert status_of(talk(port, b"GET /health HTTP/1.1\r\nX: " + b"y" * 2**20)) == 0
+        assert is_well(port)
+
+
+def test_clients_that_do_not_read_large_answers_make_room_for_others(monkeypatch):
+    monkeypatch.setattr("limelight.serve.http.run.READ_SECONDS", 0.05)
+    posts = Posts(Limits())
+
+    async def answer(request, body):
+        await posts.wait_as_large(request)
+        return "x" * body["size"]
+
+    with in_thread(Starlette(routes=[posts.route("/large", answer)])) as port, ExitStack() as stack:
+        for _ in range(LARGE_REQUESTS):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+            idle.sendall(request("/large", {"size": 2**24}))
+        assert status_of(talk(port, request("/large", {"size": 1}))) == 200
 
 
 def test_a_port_in_use_is_one_line(server, folder):

@@ -21,6 +21,7 @@ from limelight.config.recipe import TextRecipe
 from limelight.tables import aside
 from limelight.tables.aside import Aside
 from limelight.tables.columns import Columns
+from limelight.tables.parquet import open_parquet
 from limelight.tables.rows import RowNumbers, TableRows, open_rows
 from limelight.tables.table import open_table
 from limelight.text.encode import encode_tables
@@ -109,6 +110,14 @@ def test_the_head_of_a_parquet_table_is_its_first_rows(tmp_path: Path) -> None:
     with open_table(tmp_path / "a.parquet") as table:
         assert [tuple(row) for row in table.head()] == [(TEXTS[k], k) for k in range(100)]
         assert [row for (row,) in table.rows(["id"])] == list(range(300))
+
+
+def test_a_parquet_table_that_is_open_already_is_read_from_where_it_is(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["here"]}), tmp_path / "a.parquet")
+    with (tmp_path / "a.parquet").open("rb") as file, open_parquet(tmp_path / "gone.parquet", file) as found:
+        assert found.read().to_pydict() == {"text": ["here"]}
+    with open_parquet(tmp_path / "a.parquet") as found:
+        assert found.read().to_pydict() == {"text": ["here"]}
 
 
 def test_arrow_types_survive_being_put_aside(tmp_path: Path) -> None:

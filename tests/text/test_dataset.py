@@ -465,7 +465,7 @@ def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monk
         return number_words(*arguments)
 
     monkeypatch.setattr("limelight.text.encode_steps.CHUNK_ROWS", 2)
-    monkeypatch.setattr("limelight.text.split_pool.number_words", meddle)
+    monkeypatch.setattr("limelight.text.encode_steps.number_words", meddle)
     with refuses("file-changed"):
         encode(tmp_path, table)
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.errors import LimelightError
+from limelight.text.numbering import number_words
 from limelight.text.rules import ascii_rules
-from limelight.text.splitting import Pieces
+from limelight.text.splitting import split_words
 from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer, has_joined_characters
 from refusing import refuses
 
@@ -487,17 +488,9 @@ SPACES = ("", " ", " ", "  ", "\n", "\r\n", "\u00a0", "\u3000", "\u2028", "\x85"
 def test_pieces_between_spaces_have_the_words_of_the_whole_text(pieces: list[tuple[str, str]]) -> None:
     text = "".join(chain.from_iterable(pieces))
     for lowercase, split_characters in ((True, True), (False, True), (True, False)):
-        found = Pieces(lowercase, split_characters)
-        assert found.split(text) == found.split_whole(text)
-
-
-def test_pieces_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limelight.text.splitting.MAX_PIECES", 3)
-    pieces = Pieces(True, True)
-    assert pieces.split("Très bon café, 2 nuits") == ["très", "bon", "café", ",", "2", "nuits"]
-    assert dict(pieces) == {"2": [], "nuits": ["nuits"]}
-    pieces.split("é" * 40 + " 3 b c d e f")  # a long piece is not
-    assert set(pieces) == {"e", "f"}
+        found = number_words([text], lowercase, split_characters)
+        words = [found.words[k] for k in np.frombuffer(found.numbers, np.int32)]
+        assert words == (split_words(text, lowercase, split_characters) or [""])
 
 
 def test_many_texts_are_encoded_in_order() -> None:

@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from explain.models import random_model
+from explain.models import describe_rows, random_model
 from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
 from limelight.explain.gradients import network_of
-from limelight.explain.overview import overview
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split
@@ -39,14 +38,14 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
     model = random_model(pair, head=head)
     split, second = split_of(model), SECOND if pair else None
     dataset = Dataset(model.tokenizer, LABELS, {"train": split, "dev": split}, None, {})
-    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.recipe.model, model.weights)
+    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.weights)
     assert json.loads(json.dumps(facts)) == facts
-    measured = measure_trust(model, TEXTS, second, rows=False)
+    measured = measure_trust(model, TEXTS, second)
     assert facts["trust"]["texts"] == len(TEXTS)
     assert facts["trust"]["without"] == pytest.approx(measured["What decided"].comprehensiveness, abs=2e-4)
     assert facts["trust"]["random"] == pytest.approx(measured["Random"].comprehensiveness, abs=0.05)
-    rows = overview(model.read_many(TEXTS, second)).rows
-    known = [[word for word, _ in row.words if word != "unheard"] for row in rows]
+    sides = [side for each in model.read_many(TEXTS, second) for side in each.sides]
+    known = [[word for word, _ in words if word != "unheard"] for words in describe_rows(sides)]
     assert any(known)
     assert [words[:5] for words in facts["rows"]] == [words[:5] for words in known]
 
@@ -54,7 +53,7 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
 def test_without_development_texts_trust_is_not_measured():
     model = random_model()
     dataset = Dataset(model.tokenizer, LABELS, {"train": split_of(model)}, None, {})
-    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.recipe.model, model.weights)
+    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.weights)
     assert set(facts) == {"rows", "row_names"}
     assert len(facts["rows"]) == len(facts["row_names"]) == 3
 
@@ -101,11 +100,11 @@ def test_heads_are_refitted_where_labels_are_numbers(pooling):
     split.labels[:] = stars
     network, recipe = network_of(model), model.recipe.model
     numbers = Dataset(model.tokenizer, [1, 2, 5][: len(LABELS)], {"train": split}, None, {})
-    found = explanation_facts.fit_heads(network, numbers, recipe)
+    found = explanation_facts.fit_heads(network, numbers)
     M = np.stack([reading.embedding for reading in model.read_many(TEXTS)])
     X = M[:, : rows_of(recipe).attention].astype(float).mean(axis=1)
     assert found == pytest.approx(fit_refits(X, np.array([1.0, 2.0, 5.0])[stars]), rel=0.05, abs=0.05)
-    facts = explanation_facts.explanation_facts(network, numbers, recipe, model.weights)
+    facts = explanation_facts.explanation_facts(network, numbers, model.weights)
     assert np.shape(facts["refits"]) == found.shape
     names = Dataset(model.tokenizer, LABELS, {"train": split}, None, {})
-    assert explanation_facts.fit_heads(network, names, recipe) is None
+    assert explanation_facts.fit_heads(network, names) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import warnings
 
@@ -215,34 +214,9 @@ def test_a_model_with_the_readers_words_spells_new_ones(tmp_path):
 # ---------------------------------------------------------------- what it forgets
 
 
-def test_forgetting_is_measured_saved_and_said(old, tmp_path, capfd):
-    from limelight.cli import main
-
-    dev = write_csv(tmp_path / "dev.csv", text=reviews(50, 7)[0], stars=reviews(50, 7)[1])
-    texts = reviews(40, seed=1)[0]
-    more = write_csv(tmp_path / "more.csv", text=texts, stars=[5, 1] * 20)  # the opposite of before
-    argv = ["train", more, "--start", old, "--old-dev", dev, "--out", tmp_path / "new", "--quiet"]
-    options = ["--preset", "tiny", "--epochs", 8, "--learning-rate", "0.02", "--json"]
-    assert main([str(each) for each in (*argv, *options)]) == 0
-    found = json.loads(capfd.readouterr().out)["old_dev"]
-    assert (found["rows"], found["before"]) == (50, 1.0)
-    assert found["after"] < 0.5
-    new = Model.load(tmp_path / "new")
-    assert new.facts["old_dev"] == found
-    right = [a == b for a, b in zip(new.predict(reviews(50, 7)[0]), reviews(50, 7)[1], strict=True)]
-    assert found["after"] == np.mean(right)
-    assert "50 rows" in (tmp_path / "new" / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ({"old_dev": "dev.csv", "start": "reader"}, "--old-dev needs --start MODEL"),
-        ({"old_dev": "dev.csv", "start": ""}, "--old-dev needs --start MODEL"),
-        ({"old_dev": "nowhere.csv"}, "nowhere.csv"),
-        ({"rows": 7}, "rows is 7, but .* has 4"),
-        ({"head": "full"}, "head is 'full', but .* has 'pruned'"),
-    ],
+    [({"rows": 7}, "rows is 7, but .* has 4"), ({"head": "full"}, "head is 'full', but .* has 'pruned'")],
 )
 def test_what_cannot_go_on_is_one_line(options, message, old, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -96,7 +96,6 @@ def test_jobs_need_no_pytorch_until_they_run() -> None:
         {"tables": {"train": ["a"], "more": ["b"]}}, {"columns": {"text": 3}}, {"columns": []},
         {"holdout": "x"}, {"holdout": 7}, {"on_bad": "ignore"}, {"overwrite": 1}, {"started_in": None},
         {"recipe": 3}, {"recipe": {"model": {"rows": "many"}}}, {"out": "elsewhere"}, {"format": None},
-        {"rehearse": -1},
     ],
 )  # fmt: skip
 def test_a_job_with_other_contents(change: dict[str, object], job: TrainJob) -> None:

@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from limelight.training import TensorBoard, fit, progress
-from limelight.training.progress import Progress, memory_line
-from refusing import refuses
+from limelight.training import fit, progress
+from limelight.training.progress import Progress
 from training import toys
 
 
@@ -65,13 +64,12 @@ def test_plain_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFi
     assert "\r" not in err
     assert "\x1b" not in err
     lines = err.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 2
     for line, record in zip(lines, fitted.history, strict=False):
         assert line.startswith(f"epoch {record['epoch']}/2  loss {record['loss']:.4f}  penalty ")
         assert f"train {record['accuracy']:.2%}  dev {record['dev_accuracy']:.2%}" in line
         assert re.search(r"[\d,]+ rows/s$", line)
     assert "*" in lines[0], "the first epoch is the best so far"
-    assert re.fullmatch(r"peak memory \d+\.\d\d GiB", lines[2])
 
 
 def test_long_epochs_say_how_far_they_are(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,59 +180,6 @@ def test_an_interrupted_run_says_where(capsys: pytest.CaptureFixture[str], tmp_p
         )
         fit(toys.dataset(), toys.recipe(), tmp_path / "run")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-2] == "interrupted in epoch 2 at step 10"
-    assert lines[-1].startswith("peak memory")
+    assert lines[-1] == "interrupted in epoch 2 at step 10"
     fit(toys.dataset(), toys.recipe(), tmp_path / "run", resume=True)
     assert capsys.readouterr().err.splitlines()[0] == "resuming in epoch 2 at step 10"
-
-
-def test_memory_is_that_of_this_process() -> None:
-    found = re.fullmatch(r"peak memory (\d+\.\d\d) GiB", memory_line("cpu"))
-    assert found
-    assert 0.05 < float(found[1]) < 64
-
-
-def test_tensorboard_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with refuses("needs-extra"):
-        TensorBoard()
-
-
-def test_tensorboard_gets_every_record_and_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-
-    class SummaryWriter:
-        def __init__(self, folder: str, purge_step: int) -> None:
-            calls.append((folder, purge_step))
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            calls.append((name, value, step))
-
-        def close(self) -> None:
-            calls.append("closed")
-
-    stub = types.SimpleNamespace(SummaryWriter=SummaryWriter)
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stub)
-    folder = tmp_path / "run"
-    first = fit(toys.dataset(), toys.recipe(epochs=1), folder, show=False, callbacks=[TensorBoard()])
-    record = first.history[0]
-    assert calls == [(str(folder / "tensorboard"), 1), *((k, v, 7) for k, v in record.items()), "closed"]
-    calls.clear()
-    fit(toys.dataset(), toys.recipe(epochs=2), folder, show=False, callbacks=[TensorBoard()], resume=True)
-    assert calls[0] == (str(folder / "tensorboard"), 8), "what was written after the checkpoint goes"
-    assert {step for _, _, step in calls[1:-1]} == {14}
-    with refuses("folder-needed"):
-        fit(toys.dataset(), toys.recipe(epochs=1), show=False, callbacks=[TensorBoard()])
-    calls.clear()
-    fit(toys.dataset(), toys.recipe(epochs=1), show=False, callbacks=[TensorBoard(tmp_path / "logs")])
-    assert calls[0] == (str(tmp_path / "logs"), 1)
-
-
-@pytest.mark.parametrize(("rows", "said"), [(100, False), (10_000, True)])
-def test_what_would_be_faster_is_said_once_where_it_takes_long(rows, said, clock: list[float]) -> None:
-    shown = Progress(show=True, stream=(stream := io.StringIO()))
-    shown.faster = "--preset fast"
-    shown.begin_epoch(0, 1, rows=rows, done=0)
-    for _ in range(3):
-        shown.step(30, lambda: {"loss": 1.0})
-    assert stream.getvalue().count("; faster: --preset fast\n") == said

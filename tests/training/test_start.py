@@ -168,6 +168,14 @@ def test_the_first_classifier_is_kept_until_an_epoch_is_better():
     assert better.state.best_loss < better.state.first["dev_loss"]
 
 
+def test_where_the_loss_is_lost_in_the_first_epoch_the_first_classifier_is_kept(capsys):
+    data = toy_data()
+    start, how = toy_start(data), {"optimizer": "sgd", "learning_rate": 1e30}
+    lost = fit(data, toy_recipe(epochs=2, **how), start=start)
+    assert "; keeping the first classifier" in capsys.readouterr().err
+    np.testing.assert_array_equal(lost.logits("dev"), frozen(data).logits("dev"))
+
+
 @pytest.mark.parametrize("dev", [True, False])
 def test_a_run_stopped_in_its_first_epoch_keeps_the_first_classifier_and_resumes(tmp_path, dev):
     data = toy_data()

@@ -39,21 +39,24 @@ def terms(split: Split) -> list[list[tuple]]:
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("balanced", [False, True])
 def test_it_is_that_of_scikit_learn(pair: bool, balanced: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tf_idf, "_FLAT", 1e-6)
+    monkeypatch.setattr(tf_idf, "FLAT", 1e-6)
     train, test = some_rows(80, 0, pair), some_rows(60, 1, pair)
     words = TfidfVectorizer(analyzer=lambda row: row, sublinear_tf=True)
     X, y = words.fit_transform(terms(train)), np.asarray(train.labels)
     theirs = LogisticRegression(C=3.0, max_iter=1000, tol=1e-8, class_weight="balanced" if balanced else None)
     theirs.fit(X, y, sample_weight=train.weights)
     ours = fit_tf_idf(train, WORDS, CLASSES, strength=3.0, balanced=balanced)
-    order = [words.vocabulary_[side(ours, k), *ours.term(k)] for k in range(len(ours.codes))]
+    order = [words.vocabulary_[key(code)] for code in ours.codes.tolist()]
     np.testing.assert_allclose(ours.idf, words.idf_[order], rtol=1e-6)
     np.testing.assert_allclose(ours.W.numpy(), theirs.coef_.T[order], atol=2e-3)
     assert ours.accuracy(test) == pytest.approx(theirs.score(words.transform(terms(test)), test.labels))
 
 
-def side(fitted: tf_idf.TfIdf, term: int) -> int:
-    return int(fitted.codes[term] >= WORDS * (WORDS + 1))
+def key(code: int) -> tuple[int, ...]:
+    """A term as `terms` gives it: its side, and the ids of its word, or of two neighbours."""
+    side, rest = divmod(code, WORDS * (WORDS + 1))
+    first, second = divmod(rest, WORDS)
+    return (side, second) if first == 0 else (side, first - 1, second)
 
 
 def test_many_rows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch):

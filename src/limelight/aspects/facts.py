@@ -37,7 +37,7 @@ def check_takes_aspects(task: str, pair: bool, own_pooling: bool = False) -> Non
 
 def require_aspects(aspects: Aspects) -> Aspects:
     """Raise unless one of them is in use."""
-    if not aspects.enabled:
+    if not aspects:
         todo = "give it some with 'limelight aspects MODEL --set hotels' (in Python: model.with_aspects)"
         raise LimelightError(f"this model has no aspects; {todo}", code="no-aspects")
     return aspects

@@ -35,8 +35,6 @@ EXAMPLES, EXAMPLE_WORDS = 3, range(4, 13)  # of an aspect; of an example
 
 
 class Found(NamedTuple):
-    """An aspect that was found."""
-
     aspect: Aspect
     share: float  # of the texts that mention it
     examples: tuple[str, ...] = ()  # clauses
@@ -113,9 +111,6 @@ def _spread(texts: Sequence[str]) -> Sequence[str]:
     return [texts[k] for k in np.linspace(0, len(texts), MAX_TEXTS, endpoint=False).astype(int)]
 
 
-# ---------------------------------------------------------------- which are alike
-
-
 def _likeness(words: ReviewWords, nouns: Nouns) -> np.ndarray:
     """(nouns, size): rows whose products say how alike two nouns are, by their clauses and their vectors."""
     tokenizer, vectors = reader_vectors()
@@ -137,9 +132,6 @@ def _by_clauses(together: np.ndarray) -> np.ndarray:
     values, directions = np.linalg.eigh(information)
     largest = np.argsort(-np.abs(values), kind="stable")[:DIMENSIONS]
     return unit(directions[:, largest] * np.sqrt(np.abs(values[largest])))
-
-
-# ---------------------------------------------------------------- groups
 
 
 def _groups(nouns: Nouns, X: np.ndarray, count: int) -> list[list[str]]:
@@ -185,9 +177,6 @@ def _merge(groups: list[np.ndarray], X: np.ndarray, judged: np.ndarray, count: i
 
 def _centre(X: np.ndarray, weights: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.asarray(unit((X[own] * weights[own, None]).sum(axis=0)[None])[0])
-
-
-# ---------------------------------------------------------------- examples
 
 
 def _examples(aspects: Aspects, texts: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:

@@ -42,7 +42,6 @@ class Sums(NamedTuple):
         return Sums(*(a + b for a, b in zip(self, other, strict=True)))
 
     def fit(self, strength: float) -> tuple[np.ndarray, float]:
-        """The weights (f,) and the bias."""
         mean, middle = self.x / self.n, self.y / self.n
         centred = self.xx - self.n * np.outer(mean, mean)
         ridge = strength * np.trace(centred) / self.n + 1e-9

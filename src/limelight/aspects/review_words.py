@@ -47,8 +47,6 @@ _GENERAL = _set(
 
 
 class Nouns(NamedTuple):
-    """Nouns of the texts."""
-
     words: list[str]  # the most frequent first
     numbers: np.ndarray  # (nouns,): which words they are
     judged: np.ndarray  # (nouns,): how often each stands before "was"
@@ -147,7 +145,6 @@ def may_be_aspect(word: str) -> bool:
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; those of zeros stay."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
 
 

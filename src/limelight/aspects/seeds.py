@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ MAX_FILE = 2**22  # bytes
 _NAME = re.compile(
     r"[^\W_](?:[\w -]*\w)?"
 )  # it begins columns, and = + : , separate names on the command line
-_KEYS = {"seeds", "not", "enabled"}
+_KEYS = {"seeds", "not"}
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,10 @@ class Aspect:
 
     name: str
     seeds: tuple[str, ...]
-    enabled: bool = True
     excluded: tuple[str, ...] = ()  # phrases whose words are no seeds: "pool area" says nothing of the area
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        if not isinstance(self.enabled, bool):
-            raise _wrong(f"'enabled' of aspect {self.name!r} must be true or false")
         object.__setattr__(self, "seeds", _phrases(self.name, self.seeds))
         object.__setattr__(self, "excluded", _phrases(self.name, self.excluded))
         if not self.seeds:
@@ -48,51 +45,29 @@ class Aspect:
 
     def to_json(self) -> Any:
         """As a file has it: the seeds alone, unless there is more."""
-        more: dict[str, Any] = {"not": list(self.excluded)} if self.excluded else {}
-        if self.enabled and not more:
-            return list(self.seeds)
-        return {"seeds": list(self.seeds), **more, **({} if self.enabled else {"enabled": False})}
+        seeds = list(self.seeds)
+        return {"seeds": seeds, "not": list(self.excluded)} if self.excluded else seeds
 
 
-class Aspects(Sequence[Aspect]):
+class Aspects(tuple[Aspect, ...]):
     """Aspects in order, of different names. An edit gives new ones.
 
     >>> hotels = Aspects.of({"rooms": ["room", "bathroom"], "staff": ["staff", "front desk"]})
-    >>> hotels.split("rooms", ["bathroom"], "baths").rename("staff", "service").to_dict()
-    {'rooms': ['room'], 'baths': ['bathroom'], 'service': ['staff', 'front desk']}
+    >>> hotels.remove("rooms", ["bathroom"]).rename("staff", "service").to_dict()
+    {'rooms': ['room'], 'service': ['staff', 'front desk']}
     """
 
-    def __init__(self, aspects: Iterable[Aspect] = ()) -> None:
-        self._aspects = tuple(aspects)
-        if len(self) > MAX_ASPECTS:
-            raise _wrong(f"there are {len(self)} aspects; at most {MAX_ASPECTS} are allowed")
-        names = [aspect.name.casefold() for aspect in self]
+    def __new__(cls, aspects: Iterable[Aspect] = ()) -> Aspects:
+        found = super().__new__(cls, aspects)
+        if len(found) > MAX_ASPECTS:
+            raise _wrong(f"there are {len(found)} aspects; at most {MAX_ASPECTS} are allowed")
+        names = [aspect.name.casefold() for aspect in found]
         if twice := [name for k, name in enumerate(names) if name in names[:k]]:
             raise _wrong(f"two aspects are called {twice[0]!r}")
-
-    def __len__(self) -> int:
-        return len(self._aspects)
-
-    def __getitem__(self, k: Any) -> Any:
-        return self._aspects[k]
-
-    def __iter__(self) -> Iterator[Aspect]:
-        return iter(self._aspects)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Aspects) and self._aspects == other._aspects
-
-    def __hash__(self) -> int:
-        return hash(self._aspects)
+        return found
 
     def __repr__(self) -> str:
         return f"Aspects({', '.join(aspect.name for aspect in self)})"
-
-    @property
-    def enabled(self) -> tuple[Aspect, ...]:
-        return tuple(aspect for aspect in self if aspect.enabled)
-
-    # ------------------------------------------------------------ from and to plain values
 
     @classmethod
     def of(cls, given: Any) -> Aspects:
@@ -112,10 +87,7 @@ class Aspects(Sequence[Aspect]):
         return cls(_parse(name, about) for name, about in given.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as in a JSON file."""
         return {aspect.name: aspect.to_json() for aspect in self}
-
-    # ------------------------------------------------------------ edits
 
     def find(self, name: str) -> Aspect:
         for aspect in self:
@@ -125,7 +97,6 @@ class Aspects(Sequence[Aspect]):
         raise LimelightError(f"there is no aspect {name[:60]!r}; there are: {known}", code="aspect-unknown")
 
     def rename(self, old: str, new: str) -> Aspects:
-        """Give an aspect another name."""
         return self._replaced(old, replace(self.find(old), name=new))
 
     def merge(self, names: Iterable[str], into: str) -> Aspects:
@@ -136,20 +107,9 @@ class Aspects(Sequence[Aspect]):
         whole = Aspect(
             into,
             tuple(seed for aspect in merged for seed in aspect.seeds),
-            any(aspect.enabled for aspect in merged),
             tuple(seed for aspect in merged for seed in aspect.excluded),
         )
         return Aspects(aspect for aspect in self._put(merged[0], whole) if aspect not in merged[1:])
-
-    def split(self, name: str, seeds: Iterable[str], new: str) -> Aspects:
-        """Make some seeds of an aspect another one, after it."""
-        seeds = tuple(seeds)
-        smaller = self.remove(name, seeds).find(name)
-        return Aspects(self._put(self.find(name), smaller, replace(smaller, name=new, seeds=seeds)))
-
-    def enable(self, name: str, enabled: bool = True) -> Aspects:
-        """Use an aspect, or keep it without using it."""
-        return self._replaced(name, replace(self.find(name), enabled=enabled))
 
     def add(self, name: str, seeds: Iterable[str]) -> Aspects:
         """Give an aspect more seeds; one that is not there yet comes last."""
@@ -213,13 +173,22 @@ def normalise(phrase: str) -> str:
     return " ".join(phrase.replace("’", "'").casefold().split())
 
 
+def plain_name(aspect: str) -> str:
+    """An aspect as people say it.
+
+    >>> plain_name("sleep_quality")
+    'sleep quality'
+    """
+    return " ".join(aspect.replace("_", " ").split())
+
+
 def _parse(name: Any, about: Any) -> Aspect:
     if not isinstance(about, Mapping):
         return Aspect(name, about)
     _check_name(name)
     if unknown := [key for key in about if key not in _KEYS]:
         raise _wrong(f"aspect {name!r} has {str(unknown[0])[:60]!r}; it may have: {', '.join(sorted(_KEYS))}")
-    return Aspect(name, about.get("seeds", ()), about.get("enabled", True), about.get("not", ()))
+    return Aspect(name, about.get("seeds", ()), about.get("not", ()))
 
 
 def _read(given: str | Path) -> Mapping[str, Any]:

@@ -27,8 +27,6 @@ _WORDS = {"but", "although", "though", "however", "while", "whereas", "except", 
 
 
 class AspectClause(NamedTuple):
-    """A clause that mentions an aspect."""
-
     span: tuple[int, int]  # where it is in the text
     effect: float  # what its words add to the answer as part of this aspect
     words: float = 0.0  # how many they are; those of a clause with k aspects count 1/k for each
@@ -49,7 +47,6 @@ class AspectShare:
 
     @property
     def words(self) -> float:
-        """How many words belong to it."""
         return sum(each.words for each in self.clauses)
 
     @property
@@ -115,7 +112,7 @@ def sum_by_aspect(
     weights, own = np.asarray(weights, float), own_words(aspects, text, offsets)
     pieces = own.divide(weights)
     shares, answer = [], bias + float(weights.sum())
-    for k, (aspect, parts) in enumerate(zip(aspects.enabled, own.parts, strict=True)):
+    for k, (aspect, parts) in enumerate(zip(aspects, own.parts, strict=True)):
         share = parts * pieces
         effect = float(share.sum())
         said = tuple(_share_of(each, share, own.places) for each in own.clauses if k in each.aspects)
@@ -123,11 +120,11 @@ def sum_by_aspect(
         span = strongest.span if strongest else None
         stars = None if span is None or not values else estimate(answer, effect, values)
         quoted = None if span is None else text[slice(*span)]
-        by_word = np.bincount(own.owners, share, len(weights))
+        by_word = np.bincount(own.owners, share)
         shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, said))
     rest = float(pieces[~own.parts.any(axis=0)].sum())
     if refits is not None:
-        refits = np.vstack([own.by_word(len(weights)) @ refits, refits.sum(axis=0)])
+        refits = np.vstack([own.by_word() @ refits, refits.sum(axis=0)])
     return AspectSum(unit, answer, bias, tuple(shares), rest, refits)
 
 
@@ -135,24 +132,24 @@ class OwnWords(NamedTuple):
     """Which words of a text belong to which aspect, and by how much."""
 
     places: list[Place]  # of the pieces: words, some of them cut in two
-    owners: np.ndarray  # (pieces,): the word that each is of
+    owners: np.ndarray  # (pieces,): the word that each is of; every word has a piece
     clauses: list[Clause]
     parts: np.ndarray  # (aspects, pieces): a clause with words of k aspects belongs to each by 1 / k
 
     def divide(self, weights: np.ndarray) -> np.ndarray:
         """(pieces,): of weights (n,) of the words."""
-        return np.asarray((weights / np.bincount(self.owners, minlength=len(weights)))[self.owners])
+        return np.asarray((weights / np.bincount(self.owners))[self.owners])
 
-    def by_word(self, words: int) -> np.ndarray:
+    def by_word(self) -> np.ndarray:
         """(aspects, n): how much each word belongs to each aspect."""
-        every = np.maximum(np.bincount(self.owners, minlength=words), 1)
-        return np.stack([np.bincount(self.owners, parts, words) / every for parts in self.parts])
+        firsts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        return np.asarray(np.add.reduceat(self.parts, firsts, axis=1) / np.bincount(self.owners))
 
 
 def own_words(aspects: Aspects, text: str, offsets: np.ndarray) -> OwnWords:
     """Which words, at `offsets` (n, 2), belong to which of the aspects in use."""
     places, owners = _pieces(text, offsets)
-    clauses, parts = list(clauses_of(aspects, text, places)), np.zeros((len(aspects.enabled), len(places)))
+    clauses, parts = list(clauses_of(aspects, text, places)), np.zeros((len(aspects), len(places)))
     for clause in clauses:
         parts[list(clause.aspects), clause.start : clause.end] = 1 / max(1, len(clause.aspects))
     return OwnWords(places, owners, clauses, parts)
@@ -177,9 +174,6 @@ def estimate(answer: float, effect: float, values: Sequence[float]) -> float:
     middle, half = (low + high) / 2, (high - low) / 2 or 1.0
     moved = middle + 0.8 * (answer - middle) + 0.4 * half * math.tanh(4 * effect / half)
     return min(max(moved, low), high)
-
-
-# ---------------------------------------------------------------- clauses and seeds
 
 
 def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
@@ -217,7 +211,7 @@ def _cuts(text: str, places: list[Place]) -> Iterator[str]:
     """For each word: "here" if it separates clauses, "before" if one begins with it, or nothing."""
     last = 0
     for start, end in places:
-        if start == end or ends_clause(text[start:end]):
+        if ends_clause(text[start:end]):
             yield "here"
         else:
             between = text[last:start]  # blanks, the mark that glues, or words that must not be read
@@ -241,7 +235,7 @@ def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[in
     """
     matches = list(_matches(_forms(aspects), text, places))
     found: dict[int, set[int]] = {}
-    for k in range(len(aspects.enabled)):
+    for k in range(len(aspects)):
         free = 0
         for start, end, owners, excluded in matches:
             if start >= free and (owners or k in excluded):
@@ -255,8 +249,6 @@ Owners = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, 
 
 
 class Forms(NamedTuple):
-    """Every form of every seed."""
-
     owners: dict[str, Owners]
     starts: frozenset[str]  # their first two characters: most words of a text are none of them
     longest: int  # characters of a text that can be one
@@ -283,7 +275,7 @@ def _matches(
 @lru_cache(maxsize=32)
 def _forms(aspects: Aspects) -> Forms:
     found: dict[str, tuple[set[int], set[int]]] = {}
-    for k, aspect in enumerate(aspects.enabled):
+    for k, aspect in enumerate(aspects):
         for kind, phrases in enumerate((aspect.seeds, aspect.excluded)):
             for form in (each for phrase in phrases for each in with_plural(phrase)):
                 found.setdefault(form, (set(), set()))[kind].add(k)

@@ -7,7 +7,6 @@ import glob
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -61,10 +60,6 @@ def list_files(data: str | Path, out: Path | None = None) -> list[InputFile]:
     An address such as `s3://bucket/reviews` is read with fsspec. In folders, names that begin with `_` or `.`
     are left out, and so are the files of the folder `out`, which the job itself writes. A folder that cannot
     be read is an error.
-
-    >>> list_files("no such folder")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: no such file or folder: no such folder
     """
     data = os.fspath(data)
     with tidy_os_errors(f"cannot read {data}"):
@@ -167,13 +162,12 @@ def _spans(file: InputFile) -> list[tuple[int, int | None]]:
 
 
 def _local_files(data: str, out: Path | None) -> list[InputFile]:
-    root = os.path.abspath(data)
-    if os.path.isdir(root):
-        found = [each for each in _walk(root) if _is_input(os.path.relpath(each, root))]
-    elif glob.has_magic(data) and not os.path.exists(root):
+    root, pattern = os.path.abspath(data), ""
+    if glob.has_magic(data) and not os.path.exists(root):
         fixed = _fixed_part(data)
-        root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
-        found = list(dict.fromkeys(_matches(root, data[len(fixed) :].split("/"))))
+        root, pattern = os.path.abspath(fixed), data[len(fixed) :]  # its folder may be called day[1]
+    if os.path.isdir(root):
+        found = [each for each in _walk(root) if _is_wanted(os.path.relpath(each, root), pattern)]
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
@@ -194,57 +188,18 @@ def _walk(root: str) -> Iterator[str]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    """`os.walk` and `glob` would leave a folder out that they cannot read."""
+    """`os.walk` would leave a folder out that it cannot read."""
     fault = f"cannot read {error.filename}: {error.strerror or error}"
     raise LimelightError(fault, code="os-error") from error
 
 
-def _matches(folder: str, parts: list[str]) -> Iterator[str]:
-    """The files below a folder that a pattern names, part by part, as `glob` understands it."""
-    part, *rest = parts
-    if part == "**":
-        yield from _matches(folder, rest or ["*"])
-        for each in _list_folder(folder, "*"):
-            if each.is_dir() and not _is_loop(each, folder):
-                yield from _matches(each.path, parts)
-    elif glob.has_magic(part):
-        for each in _list_folder(folder, part):
-            if each.is_dir() if rest else each.is_file():
-                yield from _matches(each.path, rest) if rest else [each.path]
-    elif rest:
-        yield from _matches(os.path.join(folder, part), rest)
-    elif os.path.isfile(path := os.path.join(folder, part)):
-        yield path
-
-
-def _list_folder(folder: str, pattern: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [each for each in entries if fnmatch.fnmatch(each.name, pattern)]
-    except (FileNotFoundError, NotADirectoryError):  # below a folder that was matched, there may be none
-        return []
-    except OSError as error:
-        _refuse(error)
-    return [each for each in found if pattern.startswith(".") or not each.name.startswith(".")]
-
-
-def _is_loop(entry: os.DirEntry[str], folder: str) -> bool:
-    """Whether a link leads back to a folder that it is in."""
-    target = Path(os.path.realpath(entry.path))
-    return entry.is_symlink() and Path(os.path.realpath(folder)).is_relative_to(target)
-
-
 def _remote_files(data: str) -> list[InputFile]:
-    from fsspec.utils import glob_translate
-
     fs, path = _filesystem(data)
-    root = path.rstrip("/")
-    if glob.has_magic(path):
-        root = _fixed_part(root).rstrip("/")
-        wanted = re.compile(glob_translate(path))
-        found = [each for each in _find(fs, root) if wanted.match(each)]
-    elif fs.isdir(path):
-        found = [each for each in _find(fs, path) if _is_input(each[len(root) :])]
+    fixed = _fixed_part(path) if glob.has_magic(path) else path
+    root, pattern = fixed.rstrip("/"), path[len(fixed) :]
+    if pattern or fs.isdir(path):
+        inner = ((each, each[len(root) :].lstrip("/")) for each in _find(fs, root))
+        found = [each for each, name in inner if _is_wanted(name, pattern)]
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
@@ -270,11 +225,7 @@ def _find(fs: Any, folder: str) -> Iterator[str]:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder that all files of a pattern are in.
-
-    >>> _fixed_part("/data/day-*/part-?.csv"), _fixed_part("part-?.csv")
-    ('/data/', '')
-    """
+    """The folder that all files of a pattern are in: /data/ of /data/day-*/part-?.csv."""
     first = min(pattern.find(mark) for mark in "*?[" if mark in pattern)
     return pattern[: pattern.rfind("/", 0, first) + 1]
 
@@ -291,14 +242,24 @@ def _filesystem(address: str) -> tuple[Any, str]:
     return found
 
 
-def _is_hidden(path: str) -> bool:
-    return PurePosixPath(path).name.startswith(_HIDDEN)
-
-
-def _is_input(inner: str) -> bool:
-    """Whether a file is one of its folder's tables."""
-    hidden = any(part.startswith(_HIDDEN) for part in Path(inner).parts)
+def _is_wanted(inner: str, pattern: str) -> bool:
+    """Whether a file, named from its folder on, fits a pattern or, without one, is a table."""
+    parts = Path(inner).parts
+    if any(part.startswith(_HIDDEN) for part in parts):
+        return False
+    if pattern:
+        return _fits(parts, pattern.split("/"))
     try:
-        return not hidden and table_format(Path(inner)) in _IN_FOLDERS
+        return table_format(Path(inner)) in _IN_FOLDERS
     except LimelightError:
         return False
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path do, as `glob` understands a pattern."""
+    if not parts or not pattern:
+        return not parts and not pattern
+    if pattern[0] == "**":
+        rest = pattern[1:] or ["*"]
+        return any(_fits(parts[k:], rest) for k in range(len(parts)))
+    return fnmatch.fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])

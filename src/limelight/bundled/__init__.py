@@ -56,19 +56,11 @@ def sentences_path(split: str = "train") -> Path:
 
 
 def font_files() -> list[Path]:
-    """The typeface of PNG pictures, plain and bold: `FONT_FAMILY`, with Helvetica's widths.
-
-    >>> [path.name for path in font_files()]
-    ['sans-regular.ttf', 'sans-bold.ttf']
-    """
+    """The typeface of PNG pictures, plain and bold: `FONT_FAMILY`, with Helvetica's widths."""
     return [_HERE / "sans-regular.ttf", _HERE / "sans-bold.ttf"]
 
 
 def aspects_path(name: str) -> Path:
-    """A list of aspects with their seed words, as JSON.
-
-    >>> aspects_path("hotels").name
-    'hotels.json'
-    """
+    """A list of aspects with their seed words, as JSON."""
     check_choice("aspects", name, ASPECT_LISTS)
     return _HERE / "aspects" / f"{name}.json"

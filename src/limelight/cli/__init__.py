@@ -30,10 +30,7 @@ CLOSED_PIPE = 128 + 13  # SIGPIPE
 
 
 def start() -> NoReturn:
-    """The entry point of the shell command: `main`, interrupted by the first Ctrl-C and by no other.
-
-    >>> start()  # doctest: +SKIP
-    """
+    """The entry point of the shell command: `main`, interrupted by the first Ctrl-C and by no other."""
     gc.set_threshold(20_000)  # imports and a vocabulary make many objects, all of which stay
     interrupted = False
 

@@ -89,7 +89,7 @@ def _report(model: Model, rows: list[Any], page: Path) -> Report:
     names = ("text", "stars", "month", "hotel")
     texts, stars, months, hotels = ([row[name] for row in rows] for name in names)
     more: dict[str, Any] = {"dates": months, "groups": hotels, "by": "hotel"}
-    return save_report(page, model, texts, stars, names=["demo"], data="reviews.csv", most=60, **more)
+    return save_report(page, model, texts, stars, name="demo", data="reviews.csv", most=60, **more)
 
 
 def _format(aspects: Aspects, lifts: Lifts) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import check_at_least
+from ..errors import LimelightError, check_at_least
 from ._parser import add_flag, conflict
 
 if TYPE_CHECKING:
@@ -68,6 +70,16 @@ def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
     shown = f"{args.target_precision:.1%} right or more, as {rows:,} development texts show"
     print(f"abstaining below {found:.3f}: {shown}", file=sys.stderr)
     return found
+
+
+@contextmanager
+def needs_serve(command: str) -> Iterator[None]:
+    """Says which extra a command needs, if what it imports is not there."""
+    try:
+        yield
+    except ImportError as error:
+        fault = f"{command} needs {error.name}: pip install '.[serve]'"
+        raise LimelightError(fault, code="needs-extra") from None
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:

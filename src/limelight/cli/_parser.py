@@ -150,10 +150,6 @@ def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(
     """Add `--preset`, and a flag for every field of the recipe's sections."""
     default = parser.get_default("preset_default")
     add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {default})")
-    add_options(parser, sections)
-
-
-def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> None:
     shown = parser.get_default("preset_shown") or DEFAULT_PRESET
     for section in sections:
         about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..tables.rows import Row, TableRows
     from ..tables.table import Table
     from ..text.labels import LabelColumn
-    from ..text.tasks import LabelFormat
 
 
 def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], KeptColumns]:
@@ -127,25 +126,23 @@ def table_rows(
     args: argparse.Namespace,
     model: Model | Reader,
     need_label: bool = True,
-    labels: LabelFormat | None = None,
     skip: bool = False,
     further: Sequence[str] = (),
     table: Table | None = None,
 ) -> TableRows:
-    """The rows of DATA, or of an open `table`, for a model, with labels as it reads them or as said."""
+    """The rows of DATA, or of an open `table`, for a model, with labels as it reads them."""
     from ..runtime.reader import Reader
     from ..tables.rows import TableRows
     from ..text.tasks import LabelFormat
 
     table, columns = open_data(args, model.pair, need_label, table)
-    if labels is None:
-        labels = LabelFormat() if isinstance(model, Reader) else model.label_format
+    labels = LabelFormat() if isinstance(model, Reader) else model.label_format
     how = {"on_bad": "skip" if skip else on_bad(args), "parse_label": labels.parse}
     return TableRows(table, columns, further=further, **how)  # type: ignore[arg-type]
 
 
 def sample(
-    args: argparse.Namespace, model: Model, most: int, seed: int = 0, need_label: bool = True,
+    args: argparse.Namespace, model: Model, most: int, need_label: bool = True,
     further: Sequence[str] = (), table: Table | None = None,
 ) -> tuple[list[Row], int, str]:  # fmt: skip
     """A sample of DATA, how many rows there are, its name; an unknown label is an error at once.
@@ -153,12 +150,12 @@ def sample(
     `further` are columns whose values come along in the cells of the rows.
     """
     read = table_rows(args, model, need_label, further=further, table=table)
-    rows, labels, count = sample_rows(read, most, model.task, seed)
+    rows, labels, count = sample_rows(read, most, model.task)
     labels.index(model.labels, read.name_row)
     return rows, count, (table.path if table else Path(args.data)).name
 
 
-def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
+def sample_rows(read: TableRows, most: int, task: str) -> tuple[list[Row], LabelColumn, int]:
     """A random sample of at most `most` rows, in order; all labels; the number of rows.
 
     The table is read once and not held in memory.
@@ -166,7 +163,7 @@ def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[l
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []
-    rng, labels, number = random.Random(seed), find_task(task).column(), 0
+    rng, labels, number = random.Random(0), find_task(task).column(), 0
     for number, row in enumerate(read, 1):
         if row.label is not None:
             labels.append(row.label)

@@ -29,8 +29,8 @@ trained. Several are made in the order given.
 
   limelight aspects model --set hotels            also restaurants, products, apps, or a JSON file
   limelight aspects model --find 8 --data reviews.csv --text text
-  limelight aspects model --rename rooms=room --off sleep_quality
-  limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
+  limelight aspects model --rename rooms=room --remove sleep_quality
+  limelight aspects model --merge rooms+cleanliness=room
   limelight aspects model --add value=pricey,"resort fee" --remove location=beach
   limelight aspects model --forbid hilton,marriott      the model does not read these words any more
   limelight aspects model --forbid-values-of hotel --data reviews.csv      nor the names in this column"""
@@ -40,9 +40,6 @@ _FLAGS = {  # name -> what it takes, and what it does
     "find": ("N", "up to N aspects found in the texts of --data, in place of those the model has"),
     "rename": ("OLD=NEW", "rename an aspect"),
     "merge": ("A+B=C", "make one aspect of two or more"),
-    "split": ("A:WORD,...=B", "make some words of an aspect another one"),
-    "off": ("A", "do not use an aspect any more; it is kept"),
-    "on": ("A", "use an aspect again"),
     "add": ("A=WORD,...", "give an aspect more words or phrases; a new name makes a new aspect"),
     "remove": ("A[=WORD,...]", "take words from an aspect; without any, remove the aspect"),
 }
@@ -223,12 +220,6 @@ def _merge(aspects: Aspects, given: str) -> Aspects:
     return aspects.merge(names.split("+"), new)
 
 
-def _split(aspects: Aspects, given: str) -> Aspects:
-    what, new = given.split("=")
-    name, words = what.split(":")
-    return aspects.split(name, words.split(","), new)
-
-
 def _add(aspects: Aspects, given: str) -> Aspects:
     name, words = given.split("=")
     return aspects.add(name, words.split(","))
@@ -249,9 +240,6 @@ _EDITS: dict[str, Callable[[Any, str], Any]] = {
     "set": _set,
     "rename": _rename,
     "merge": _merge,
-    "split": _split,
-    "off": lambda aspects, name: aspects.enable(name, False),
-    "on": lambda aspects, name: aspects.enable(name),
     "add": _add,
     "remove": _remove,
 }
@@ -267,4 +255,4 @@ def _format_aspect(aspect: Aspect, note: str = "") -> str:
     """A name with a note, and below it the words."""
     words = ", ".join(aspect.seeds) + (f"; not: {', '.join(aspect.excluded)}" if aspect.excluded else "")
     lines = textwrap.fill(words, 100, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
-    return f"{aspect.name}{'' if aspect.enabled else ' (off)'}{note}\n{lines}"
+    return f"{aspect.name}{note}\n{lines}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..tables import WRITABLE
-from ._flags import add_shared, check_least, on_bad
+from ._flags import add_shared, on_bad
 from ._parser import add_flag, conflict
 from ._results import print_result, table
 from ._rows import open_data
@@ -21,7 +21,7 @@ HELP = "find wrong labels, near duplicates, confused classes and unusable texts 
 DESCRIPTION = """\
 Look at a labelled table before training on it: labels that are probably wrong (most certain first, with the
 words responsible and the label of the texts around), near duplicates with different labels, classes that are
-hardly told apart and the words that could, texts that are empty, in another language or cut. Every text is
+hardly told apart and the words that could, texts that are empty or in another language. Every text is
 judged by the others, with the bundled reader and no PyTorch; the result is the same in every run.
 
   limelight check reviews.csv --text text --label stars
@@ -38,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "FILE", f"a page (.html), or a table of all findings ({WRITABLE})")
     add_flag(parser, "--fix", "FILE", "open the labelling page with the suspects, and write the table again")
     add_flag(parser, "--reader", "READER", "folder of a reader of your own", "reader")
-    add_flag(parser, "--max-length", "N", "say which texts have more words than this: a model cuts them", 0)
     add_shared(parser, "--overwrite", "--json")
 
 
@@ -47,7 +46,6 @@ def run(args: argparse.Namespace) -> None:
     from ..labelling.health import check
     from ..labelling.health_files import check_health_file, read_labelled, save_health
 
-    check_least(args, max_length=0)
     if args.fix:
         _fix(args)
         return
@@ -56,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     opened, columns = open_data(args, pair=False)
     with opened:
         texts, labels, numbers = read_labelled(opened, columns, on_bad(args), on_terminal())
-    found = check(texts, labels, reader=args.reader, max_length=args.max_length)
+    found = check(texts, labels, reader=args.reader)
     found = found._replace(numbers=numbers)
     if args.out:
         save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
@@ -80,7 +78,7 @@ def _format(found: Health) -> str:
         "suspected wrong labels": found.suspects,
         "near duplicates with different labels": found.duplicates,
         "pairs of classes hardly told apart": found.confused,
-        "empty, unlabelled, cut or in another language": found.issues,
+        "empty, unlabelled or in another language": found.issues,
     }
     lines = [table(["found", ""], [[name, f"{len(each):,}"] for name, each in counts.items()])]
     if found.remarks:

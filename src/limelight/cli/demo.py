@@ -52,7 +52,6 @@ def run(args: argparse.Namespace) -> None:
     """Compare sentences, train a model, measure it, draw the pictures."""
     from ..config.presets import preset
     from ..runtime.start import Chooser
-    from ..text.parallel import count_cores
     from ..training import fit, need_torch
 
     check_least(args, sentences=MIN_SENTENCES)
@@ -62,12 +61,15 @@ def run(args: argparse.Namespace) -> None:
         run_aspects(args)
         return
     need_torch()
+    from ..training.context import choose_device, training_cores
+
     started = time.monotonic()
     out = Path(args.out)
     check_out(out, ("model", "index.html"))
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
-    chooser = Chooser(recipe, ["seed"], count_cores()) if args.preset == AUTO else None
+    cores = training_cores(choose_device("auto"))
+    chooser = Chooser(recipe, ["seed"], cores) if args.preset == AUTO else None
     similar = _similar()
     if not args.json:
         print(similar, flush=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._flags import COLUMNS, add_shared
+from ._flags import COLUMNS, add_shared, needs_serve
 from ._parser import add_flag, conflict, wrong_model
 from ._results import check_out
 from ._rows import load_models, sample_rows, table_rows
@@ -17,7 +16,6 @@ from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
-    from ..search.index import Index
     from ..serve.explorer.explored import ExploredData
     from ..serve.explorer.neighbours import Neighbours
     from ..tables.rows import Row
@@ -41,7 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of text, with labels if it has them", nargs="?")
     add_flag(parser, "--with", "OTHER", "folder of a model to compare with", dest="other")
-    add_flag(parser, "--index", "INDEX", "look for the nearest texts in this index (default: in DATA)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
     add_flag(parser, "--no-browser", "", "print the address and open nothing")
     add_shared(parser.add_argument_group("columns of DATA"), *COLUMNS)
@@ -80,8 +77,8 @@ def _check(args: argparse.Namespace) -> None:
         if args.words is not None or args.precision != "float16" or args.overwrite:
             raise conflict("--words, --precision and --overwrite are for a file; add --save FILE")
         return
-    if args.other or args.index:
-        raise conflict("a file has one model and no index: leave out --with and --index, or --save")
+    if args.other:
+        raise conflict("a file has one model: leave out --with or --save")
     check_out(args, page=True)
 
 
@@ -101,50 +98,25 @@ def _save(args: argparse.Namespace, model: Model) -> None:
 
 
 def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
-    try:
+    with needs_serve("explore"):
+        from ..serve.http.run import address_shown
         from ..serve.server import explore
-    except ImportError as error:
-        raise LimelightError(
-            f"explore needs {error.name}: pip install '.[serve]'", code="needs-extra"
-        ) from None
-    from ..search.index import Index
-
-    index = Index.open(args.index) if args.index else None
     data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
-    near = _neighbours(next(iter(models.values())), data, index)
-    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
-        page = None if args.no_browser else Path(folder, "open.html")
-        explore(
-            models, lambda url: show_address("exploring", url, page), data=data, near=near, port=args.port
-        )
+    near = _neighbours(next(iter(models.values())), data)
+    with address_shown("exploring", not args.no_browser) as show:
+        explore(models, show, data=data, near=near, port=args.port)
 
 
-def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
-    """An index if it is given; otherwise the data, by the bundled reader if the model began as one."""
+def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
+    """By the bundled reader if the model began as one."""
     from ..runtime.reader import load
-    from ..serve.explorer.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+    from ..serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
 
-    if index is not None:
-        return IndexNeighbours(index)
     if data is None:
         return None
     if model.recipe.text.start == "reader":
         return ReaderNeighbours.read(load("reader"), data, on_terminal())
     return ModelNeighbours(model, data)
-
-
-def show_address(doing: str, url: str, page: Path | None) -> None:
-    """Print the address, and open it by way of a page that only this user can read.
-
-    The command line of a browser is there for all users of the machine to see; the address has the token.
-    """
-    import webbrowser
-
-    print(f"{doing} at {url}\nCtrl-C ends", flush=True)
-    if page is not None:
-        page.touch(mode=0o600)
-        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
-        webbrowser.open(page.as_uri())
 
 
 # ---------------------------------------------------------------- data
@@ -173,25 +145,20 @@ def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[R
     from ..tables.table import open_table
     from ..text.tasks import find_task
 
-    fault, data = None, open_table(args.data)
+    data = open_table(args.data)
     if not args.label:
         data.hold()  # the column is guessed: it may not be that of the labels
     try:
         labelled = table_rows(args, model, table=data)
-    except LimelightError:
+        rows, labels, count = sample_rows(labelled, most, model.task)
+        labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
+        column = find_task(model.task).column([row.label for row in rows])
+        return rows, column.index(model.labels, args.data), count
+    except LimelightError as error:
         if args.label:
             raise
-    else:
-        try:
-            rows, labels, count = sample_rows(labelled, most, model.task)
-            labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
-            column = find_task(model.task).column([row.label for row in rows])
-            return rows, column.index(model.labels, args.data), count
-        except LimelightError as error:
-            if args.label:
-                raise
-            fault = error
+        fault = error
     rows, _, count = sample_rows(table_rows(args, model, need_label=False, table=data), most, model.task)
-    if fault is not None:
+    if fault.code != "column-ambiguous":  # then there is no column of labels
         warn(f"{fault}; going on without labels")
     return rows, None, count

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, tidy_os_errors, warn
-from ..storage.open_files import read_regular
+from ..errors import LimelightError, warn
 from ._flags import add_shared, on_bad
 from ._parser import add_flag, conflict
 from ._results import print_result
@@ -19,7 +18,6 @@ from ._streams import on_terminal
 if TYPE_CHECKING:
     from ..search.index import Index
 
-MAX_KEYS_BYTES = 2**28
 HELP = "index the texts of tables, to search them by meaning and by words"
 DESCRIPTION = """\
 Make a folder of the texts of one table or several, with their other columns, a vector each
@@ -57,17 +55,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(how, "--update", "", "add to an index; rows replace those with the same keys")
     add_shared(how, "--overwrite")
     add_flag(parser, "--delete", "KEY", "delete the rows with these keys", nargs="+", action="extend")
-    add_flag(parser, "--delete-file", "FILE", "the same, with a key on each line")
     add_flag(parser, "--compact", "", "remove what was deleted from the files, too")
     add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build the index, add to it or delete from it."""
-    deleting = bool(args.delete or args.delete_file)
-    if deleting and (args.data or args.update or args.overwrite):
+    if args.delete and (args.data or args.update or args.overwrite):
         raise conflict("--delete takes no CORPUS; add or update with a command of its own")
-    if not args.data and not deleting and not args.compact:
+    if not args.data and not args.delete and not args.compact:
         raise LimelightError("no CORPUS; give at least one table", code="no-rows")
     try:
         index = _change(args) if args.add or args.update or not args.data else _create(args)
@@ -115,22 +111,8 @@ def _change(args: argparse.Namespace) -> Index:
     for each in args.data:
         add = index.update if args.update else index.add
         add(_given(each, args), text=args.text, on_bad=on_bad(args), progress=on_terminal())
-    keys = _keys(args)
+    keys = list(dict.fromkeys(args.delete or ()))
     missing = len(keys) - index.delete(keys) if keys else 0
     if missing:
         warn(f"no row has {missing:,} of the {len(keys):,} keys; deleted those of the others")
     return index
-
-
-def _keys(args: argparse.Namespace) -> list[str]:
-    """The keys to delete, each once."""
-    keys = list(args.delete or [])
-    if args.delete_file:
-        with tidy_os_errors(f"cannot read {args.delete_file}"):
-            content = read_regular(args.delete_file, MAX_KEYS_BYTES)
-        try:
-            lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-        except UnicodeDecodeError:
-            raise LimelightError(f"{args.delete_file} is not UTF-8", code="not-utf8") from None
-        keys += [line for line in lines if line.strip()]
-    return list(dict.fromkeys(keys))

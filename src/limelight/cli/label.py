@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
 from ..tables import WRITABLE
-from ._flags import add_shared
+from ._flags import add_shared, needs_serve
 from ._parser import add_flag, conflict
-from .explore import show_address
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
@@ -47,7 +43,11 @@ def run(args: argparse.Namespace) -> None:
     """Serve the page until Ctrl-C, and write the table."""
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
-    about = _descriptions(args.describe)
+    about = {}
+    if args.describe is not None:
+        from ..serve.labelling.texts import read_descriptions
+
+        about = read_descriptions(args.describe)
     open_page(
         args.data, args.out, browser=not args.no_browser, text=args.text,
         classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
@@ -55,24 +55,11 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
 
 
-def _descriptions(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    from ..serve.labelling.texts import read_descriptions
-
-    return read_descriptions(path)
-
-
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
     """Serve the page until Ctrl-C, and write the table."""
-    try:
+    with needs_serve("label"):
+        from ..serve.http.run import address_shown
         from ..serve.labelling.texts import label
-    except ImportError as error:
-        raise LimelightError(
-            f"label needs {error.name}: pip install '.[serve]'", code="needs-extra"
-        ) from None
-
-    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
-        page = Path(folder, "open.html") if browser else None
-        count = label(data, out, show=lambda url: show_address("labelling", url, page), **options)
+    with address_shown("labelling", browser) as show:
+        count = label(data, out, show=show, **options)
     print(f"saved {out}: {count:,} labelled rows")

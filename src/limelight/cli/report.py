@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
 from ._flags import COLUMNS, add_shared, check_least
 from ._parser import add_flag, conflict
 from ._results import check_out, print_result
-from ._rows import load_models, sample
+from ._rows import sample
 from ._streams import on_terminal
 
 if TYPE_CHECKING:
@@ -21,28 +22,24 @@ if TYPE_CHECKING:
 
 HELP = "write an HTML report: how good a model is, which words decide, how far to trust that"
 DESCRIPTION = """\
-Write one HTML page about a saved model on a labelled table, or about two models side by side: accuracy beside
-its baselines, the words and phrases that decide for each class, confusion, calibration, examples and errors.
-The figures are of the rows that the model did not learn from, and the same as those of 'limelight evaluate'.
+Write one HTML page about a saved model on a labelled table: accuracy beside its baselines, the words and
+phrases that decide for each class, confusion, calibration, examples and errors. The figures are of the rows
+that the model did not learn from, and the same as those of 'limelight evaluate'.
 
 For a model with aspects ('limelight aspects'), the first page is what lifts and what lowers the stars: how
 often each aspect is mentioned, its mean effect with a 95% interval, the clauses that did most; over time with
 --date, and by group with --by. That page needs no labels.
 
   limelight report model test.csv --out report.html
-  limelight report model test.csv --train train.csv      measure TF-IDF on the same rows too
-  limelight report model reviews.csv --date date --by hotel
   limelight report model reviews.csv --date date --by hotel --summary --title "What our guests say"
-  limelight report model other-model test.csv --out comparison.html"""
+  limelight report model reviews.csv --date date --by hotel"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "models", "MODEL", "folder of a saved model, or of two to compare", nargs="+")
+    add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of labelled text")
     add_flag(parser, "--out", "FILE", "the page to write", "report.html")
     add_flag(parser, "--most", "N", "take words and examples from at most this many rows, sampled", 2000)
-    train = "the table the model was trained on, to measure TF-IDF as well; needs PyTorch"
-    add_flag(parser, "--train", "FILE", train)
     short = (
         "in place of the report, a page of two sheets for people who do not know models: what reviews praise "
         "and blame, by group and month, in their words, and what to do with it"
@@ -55,72 +52,64 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read every row with every model and write the page."""
+    """Read every row with the model and write the page."""
     from ..explain import save_report
-    from ..explain.report import TrainingTexts, check_task
+    from ..explain.report import check_task
+    from ..runtime.model import Model
     from ..tables.table import open_table
 
     check_out(args, page=True)
     if args.title is not None and not args.summary:
         raise conflict("--title is for --summary; add it, or leave out --title")
-    if args.summary and (args.train or len(args.models) > 1):
-        raise conflict("--summary is of one model, without --train")
-    if len(args.models) > 2:
-        raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
-    names, models = load_models(*args.models)
+    model = Model.load(args.model)
     given, opened = args.label, open_table(args.data)
-    need_label = _needs_label(args, opened, models)
+    need_label = _needs_label(args, opened, model)
     if need_label and not args.summary:
-        check_task(models)
+        check_task(model)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
-    take = _rows if args.label == given or args.train else _rows_if_label_fits
-    rows, data, need_label = take(args, opened, models[0], need_label, list(further.values()))
+    take = _rows if args.label == given else _rows_if_label_fits
+    rows, data, need_label = take(args, opened, model, need_label, list(further.values()))
     values = (
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
+    columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
     if args.summary:
-        _summarise(args, models[0], rows, need_label, values)
+        _summarise(args, model, rows, need_label, columns)
         return
-    train = (
-        TrainingTexts(*_columns(_rows(args, open_table(args.train), models[0])[0])) if args.train else None
-    )
     report = save_report(
-        args.out, models, *_columns(rows, need_label), names=names, progress=True, overwrite=args.overwrite,
-        data=data, most=args.most, train=train, dates=values.get("date"), groups=values.get("by"),
-        by=args.by or "",
+        args.out, model, *_columns(rows, need_label), name=Path(args.model).resolve().name, progress=True,
+        overwrite=args.overwrite, data=data, most=args.most, **columns,
     )  # fmt: skip
     print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")
 
 
 def _summarise(
-    args: argparse.Namespace, model: Model, rows: list[Row], need_label: bool, values: dict[str, Any]
+    args: argparse.Namespace, model: Model, rows: list[Row], need_label: bool, columns: dict[str, Any]
 ) -> None:
     """Write the page of two sheets."""
     from ..explain.summary import save_summary
 
     texts, labels, _ = _columns(rows, need_label)
     summary = save_summary(
-        args.out, model, texts, labels, dates=values.get("date"), groups=values.get("by"),
-        by=args.by or "", title=args.title or "", overwrite=args.overwrite, progress=on_terminal(),
+        args.out, model, texts, labels, title=args.title or "", overwrite=args.overwrite,
+        progress=on_terminal(), **columns,
     )  # fmt: skip
     print_result(args, {"saved": args.out, **summary.to_dict()}, f"saved {args.out}")
 
 
-def _needs_label(args: argparse.Namespace, table: Table, models: list[Model]) -> bool:
+def _needs_label(args: argparse.Namespace, table: Table, model: Model) -> bool:
     """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
     from ..aspects.facts import require_aspects
     from ..text.tasks import find_task
 
     if args.date or args.by or args.summary:
-        if len(models) > 1:
-            raise conflict("--date and --by are for one model; leave out the other one")
-        require_aspects(models[0].aspects)
-    if len(models) > 1 or not models[0].aspects.enabled:
+        require_aspects(model.aspects)
+    if not model.aspects:
         return True
-    if find_task(models[0].task).is_number:
+    if find_task(model.task).is_number:
         return False
-    args.label = args.label or _find_label(args, table, models[0])
+    args.label = args.label or _find_label(args, table, model)
     return args.label is not None
 
 
@@ -156,7 +145,7 @@ def _rows_if_label_fits(
 
 
 def _rows(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool = True, further: Sequence[str] = ()
+    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
 ) -> tuple[list[Row], str, bool]:
     """The rows of a table, its name, and whether the rows have labels."""
     given = args if need_label else argparse.Namespace(**{**vars(args), "label": None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,7 +125,7 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
     lines = [query] if several else []
     for hit in hits:
         lines.append(f"{hit.score:.3f}  {' '.join(hit.text.split())}")
-        parts = "; ".join(filter(None, (_meaning(hit), _words(hit))))
+        parts = "; ".join(_parts(hit))
         key = "" if hit.key in (None, hit.row) else f", key {hit.key}"
         lines.append(f"       {hit.source}, row {hit.row}{key}{f': {parts}' if parts else ''}")
     if not hits:
@@ -133,13 +133,13 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _meaning(hit: Hit) -> str:
-    pairs = [(f"{word} – {other}", share) for word, other, share in hit.top_pairs(3) if share > 0]
-    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.words else ""
-
-
-def _words(hit: Hit) -> str:
-    return _part("words", hit.score - hit.meaning, hit.top_matches()) if hit.matches else ""
+def _parts(hit: Hit) -> Iterator[str]:
+    """What its score is made of: by meaning and by words."""
+    if hit.meaning_weight and hit.words:
+        pairs = [(f"{word} – {other}", share) for word, other, share in hit.top_pairs(3) if share > 0]
+        yield _part("meaning", hit.meaning, pairs)
+    if hit.matches:
+        yield _part("words", hit.score - hit.meaning, hit.top_matches())
 
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:

@@ -6,8 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..errors import LimelightError
-from ._flags import check_least
+from ._flags import check_least, needs_serve
 from ._parser import add_flag, conflict
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
@@ -15,10 +14,9 @@ USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"
 TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
 Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
-/embed_all, /explain, /similarity, /rerank, /tokenize, /info, /health, /ready, /metrics, and /v1/embeddings as
-OpenAI's clients send it.
-/docs describes them. Requests that wait are joined into batches. A folder that is replaced is loaded without
-losing a request.
+/embed_all, /explain, /similarity, /rerank, /info, /health, /ready, /metrics, and /v1/embeddings as OpenAI's
+clients send it. /docs describes them. Requests that wait are joined into batches. A folder that is replaced
+is loaded without losing a request.
 
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
@@ -62,13 +60,9 @@ LIMITS = (
 
 def run(args: argparse.Namespace) -> None:
     """Serve until stopped."""
-    try:
+    with needs_serve("serve"):
         from ..serve.http.limits import Limits
         from ..serve.server import serve
-    except ImportError as error:
-        raise LimelightError(
-            f"serve needs {error.name}: pip install '.[serve]'", code="needs-extra"
-        ) from None
     check_least(args, workers=1, batch_words=0, max_body=1, max_texts=1, max_words=1, max_waiting=1)
     check_least(args, max_connections=1)
     limits = Limits(

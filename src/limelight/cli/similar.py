@@ -75,7 +75,7 @@ def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[d
     rows, _ = read_rows(args, pair=True)
     for chunk in chunks(rows, _CHUNK):
         pairs = [(row.text, row.text2 or "") for row in chunk]
-        for found in model.compare_many(*zip(*pairs, strict=True), by_rows=False):
+        for found in model.compare_many(*zip(*pairs, strict=True)):
             top = [[a, b, round(value, 6)] for a, b, value in found.top_pairs(args.top)]
             texts = {"text": found.first.text, "text2": found.second.text}
             yield {"similarity": round(found.similarity, 6), "pairs": top, **texts}

@@ -38,15 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "DATA", "training table; several are joined", nargs="*")
     add_flag(parser, "--out", "DIR", "model folder to write; DIR.run is used while training")
     add_run(parser)
-    add_flag(parser, "--tensorboard", "", "log for TensorBoard into DIR.run")
     add_data(parser)
-    old = "with --start MODEL, its development table: measures what the model forgets"
-    add_flag(parser, "--old-dev", "FILE", old, action="append")
-    rehearse = (
-        "keep N texts of each class in DIR.rehearsal.jsonl, which a later --start DIR learns from too: "
-        "without it, new classes displace old ones. Off by default, because the file holds your texts"
-    )
-    add_flag(parser, "--rehearse", "N", rehearse)
     lists = (
         "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps; 8: find up to 8"
     )
@@ -58,16 +50,12 @@ def run(args: argparse.Namespace) -> int:
     """Train, or resume training."""
     job = _job(args)
     given, preset_given = given_options(args), bool(args.preset)
-    outcome: Outcome = run_job(
-        args, job, tensorboard=args.tensorboard, given=given, preset_given=preset_given
-    )
+    outcome: Outcome = run_job(args, job, given=given, preset_given=preset_given)
     if outcome.interrupted:
         return _report_interruption(job, outcome)
     if outcome.facts:
         data = {"out": str(outcome.out), "best_epoch": outcome.fitted.state.best_epoch + 1}
-        data |= {
-            key: outcome.facts[key] for key in ("results", "baselines", "old_dev") if key in outcome.facts
-        }
+        data |= {key: outcome.facts[key] for key in ("results", "baselines") if key in outcome.facts}
         print_result(args, data, _format_outcome(outcome, outcome.fitted.recipe.training))
         if job.recipe.text.task == "auto" and not given.get("start") and not args.json:
             _suggest_ordinal(outcome.dataset)
@@ -79,8 +67,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
     from ..training.train_job import TrainJob
 
     if args.resume:
-        other = args.data or args.out or args.overwrite or args.preset or args.old_dev or args.aspects
-        other = other or args.rehearse is not None
+        other = args.data or args.out or args.overwrite or args.preset or args.aspects
         if other or given_options(args) or given_data(args):
             raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
@@ -88,13 +75,10 @@ def _job(args: argparse.Namespace) -> TrainJob:
         needed = "training data and --out are required: limelight train reviews.csv --out model"
         raise LimelightError(needed, code="argument-missing")
     data = data_from(args)
-    if args.old_dev:
-        data["tables"]["old_dev"] = list(args.old_dev)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
     given = given_to_choose(args.preset or args.preset_default, given_options(args))
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), given=given, overwrite=args.overwrite, aspects=aspects,
-        rehearse=args.rehearse or 0,
         **data,
     )  # fmt: skip
     if job.encoded:
@@ -103,7 +87,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
-    from ..runtime.results import forgetting_sentence, with_baselines
+    from ..runtime.card import with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0
@@ -121,8 +105,6 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
         used, rows = outcome.facts["baselines"]["train_rows"], len(outcome.dataset.splits["train"])
         if used < rows:
             lines.append(f"(TF-IDF was trained on {used:,} of the {rows:,} training rows)")
-    if "old_dev" in outcome.facts:
-        lines.append(forgetting_sentence(outcome.facts["old_dev"]))
     texts = ["first sentence", "second sentence"] if outcome.dataset.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])

@@ -30,10 +30,9 @@ def option(
     flag: bool = True,
     metavar: str = "",
 ) -> Any:
-    """A dataclass field; `basic` options are the few that a short help shows.
+    """A dataclass field: `basic` ones are in the short help, those without a `flag` are set by presets alone.
 
-    Without a `flag` it is no option of the command line: only presets and experiments set it. `further`
-    choices stand in recipes, but nobody types them.
+    `further` choices stand in recipes, but nobody types them.
     """
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}

@@ -97,5 +97,4 @@ class ReaderRecipe:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
         return asdict(self)

@@ -182,7 +182,6 @@ class ModelRecipe:
 
     @property
     def has_module(self) -> bool:
-        """Whether one of both is."""
         return self.has_encoder_module or self.has_pooling_module
 
     @property
@@ -328,7 +327,6 @@ class Recipe:
         return {name: value for section in self.to_dict().values() for name, value in section.items()}
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain nested dictionaries, ready for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod

@@ -147,10 +147,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
 
     def _truth(self, labels: Any) -> list[Any]:
-        """Labels to compare predictions with: labels, the numbers of several, or numbers to predict.
-
-        An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error.
-        """
+        """Labels to compare with: an unknown class is a wrong prediction, one of another type an error."""
         task, answers = self._model.task, find_task(self._model.task)
         if answers.is_number:
             return coerce.match_targets(labels, Targets(task, np.empty(0), []), "labels")

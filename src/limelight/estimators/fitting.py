@@ -22,7 +22,6 @@ from ..text import coerce
 from ..text.coerce import Targets, as_list, check_same_length, class_numbers
 from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
-from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..training import need_torch
 from .fitted import Fitted, TextColumns, sample_weights
@@ -64,10 +63,11 @@ class Estimator(Fitted):
 
     def _chooser(self, recipe: Recipe) -> Chooser | None:
         """What decides on the recipe once the words are counted, unless the user has."""
-        from ..training.context import choose_device
+        from ..training.context import choose_device, training_cores
 
-        given = None if self._modules else given_to_choose(self.preset, self._given())
-        cores = count_cores() if self.progress and choose_device(self.device).type == "cpu" else 0
+        own = self._modules or self.loss is not None  # which perhaps no epoch at all would never use
+        given = None if own else given_to_choose(self.preset, self._given())
+        cores = training_cores(choose_device(self.device)) if self.progress else None
         return None if given is None else Chooser(recipe, given, cores)
 
     def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:

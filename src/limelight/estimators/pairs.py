@@ -15,8 +15,6 @@ from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
 
 class _Pairs(Mixin):
-    """Estimators of pairs of texts."""
-
     _reads_pairs = True
 
     def fit(

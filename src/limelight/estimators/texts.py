@@ -14,8 +14,6 @@ from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
 
 class _Texts(Mixin):
-    """Estimators of single texts."""
-
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None, reasons: Any = None,
         not_reasons: Any = None,

@@ -10,12 +10,10 @@ if TYPE_CHECKING:
     from .attribution import attribute, explain_by
     from .joint import joint_words
     from .lifts import measure_lifts
-    from .model_agreement import agreement
     from .report import save_report, to_report
     from .trust import measure_trust
 
 __all__ = [
-    "agreement",
     "attribute",
     "explain_by",
     "joint_words",
@@ -31,7 +29,6 @@ __getattr__, __dir__ = lazy(
         "attribution": "attribute explain_by",
         "joint": "joint_words",
         "lifts": "measure_lifts",
-        "model_agreement": "agreement",
         "report": "save_report to_report",
         "trust": "measure_trust",
     },

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.decided import SHARES, most_weighted
-from .overview import same_answers
-from .variants import ReadTexts
+from .variants import ReadTexts, same_answers
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,6 @@ def _one_thread() -> Iterator[None]:
 
 
 def logits(network: Network, sides: list[Side]) -> Tensor:
-    """(batch, classes) from word vectors."""
     M = [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides]
     return torch.as_tensor(network.head(network.relate(*M) if network.pair else M[0]))
 

@@ -60,7 +60,6 @@ class _Moments(NamedTuple):
 
     @property
     def error(self) -> np.ndarray:
-        """The square of the standard error of the mean."""
         return np.asarray(self.variance / self.n)
 
 
@@ -100,7 +99,6 @@ def _mean(n: int, mean: float, half: float) -> Mean:
 
 
 def mean_of(values: np.ndarray) -> Mean:
-    """The mean of all values."""
     return means(values, np.zeros(len(values), int), 1)[0]
 
 

@@ -124,7 +124,6 @@ def _least(task: str, labels: Sequence[Label]) -> float:
 
 
 def _words_of(text: Pieces, count: int, piece: int) -> tuple[int, int]:
-    """The words of a piece, from first to end."""
     ends = [*text.firsts.tolist(), count]
     return ends[piece], ends[piece + 1]
 

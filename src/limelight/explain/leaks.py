@@ -7,7 +7,7 @@ as a name (text/names.py), or nearly all texts that have it are of one group.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,10 +30,6 @@ class Leak(NamedTuple):
     is_name: bool  # whether it is written as one
     group: str  # of nearly all texts that have it; "" if there is none
     of_group: int  # texts of that group that have it
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
-        return self._asdict()
 
 
 class _Word:

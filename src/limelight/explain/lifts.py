@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -60,8 +60,6 @@ CLASS = "predicted class"  # what texts are grouped by where an effect is on the
 
 
 class Quote(NamedTuple):
-    """A clause in its text."""
-
     text: int  # its number, from 0
     before: str
     clause: str
@@ -80,10 +78,6 @@ class Answers(NamedTuple):
     high: Mean  # the share above the middle of the scale, such as of 4 and 5 stars
     low: Mean  # the share below it
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {name: mean._asdict() for name, mean in self._asdict().items()}
-
 
 class Lift(NamedTuple):
     """One aspect over all texts."""
@@ -92,7 +86,6 @@ class Lift(NamedTuple):
     texts: int  # that mention it
     share: float  # of all texts
     effect: Mean  # over the texts that mention it
-    stars: Mean | None  # estimated, where the labels are numbers
     best: tuple[Quote, ...]
     worst: tuple[Quote, ...]
     answers: Answers | None = None  # of the texts that mention it; None where answers are no numbers
@@ -105,25 +98,19 @@ class Lift(NamedTuple):
     answers_by_period: tuple[Mean, ...] = ()  # of the texts that mention it in each
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
-        """Plain values, with the names of the periods."""
-        found: dict[str, Any] = {"name": self.name, "texts": self.texts, "share": self.share}
-        found["effect"] = self.effect._asdict()
+        names = ("name", "texts", "share", "effect", "best", "worst")
+        found = {name: plain(getattr(self, name)) for name in names}
         if self.answers and self.others:
-            found |= {"answers": self.answers.to_dict(), "answers_of_others": self.others.to_dict()}
-        if self.stars is not None:
-            found["stars"] = self.stars._asdict()
-        found |= {side: [each.to_dict() for each in getattr(self, side)] for side in ("best", "worst")}
+            found |= {"answers": plain(self.answers), "answers_of_others": plain(self.others)}
         if labels:
             listed = zip(labels, self.periods, strict=True)
             found["periods"] = [{"period": label, **mean._asdict()} for label, mean in listed]
-            found["answers_by_period"] = [each._asdict() for each in self.answers_by_period]
+            found["answers_by_period"] = plain(self.answers_by_period)
             found["change"] = self.change and {**self.change._asdict(), "certain": self.changed}
         return found
 
 
 class GroupLift(NamedTuple):
-    """One aspect in one group."""
-
     group: str
     aspect: str
     effect: Mean
@@ -131,13 +118,6 @@ class GroupLift(NamedTuple):
     difference: Difference | None  # from all other texts; None if too few mention it
     certain: bool  # whether that is beyond chance, of all that were compared
     quote: Quote | None  # the clause that did most in that direction
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        found = {"group": self.group, "aspect": self.aspect, "effect": self.effect._asdict()}
-        found["answers"] = self.answers._asdict()
-        apart = {"difference": self.difference and self.difference._asdict(), "certain": self.certain}
-        return {**found, **apart, "quote": self.quote and self.quote.to_dict()}
 
 
 class Groups(NamedTuple):
@@ -148,16 +128,13 @@ class Groups(NamedTuple):
     counts: tuple[int, ...]  # texts of each
     answers: tuple[Mean, ...]  # of all texts of each
     missing: int  # texts of none
-    lifts: tuple[
-        GroupLift, ...
-    ]  # of all groups and aspects mentioned: the surest and largest differences first
+    lifts: tuple[GroupLift, ...]  # of all aspects mentioned: the surest and largest differences first
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
         texts = dict(zip(self.names, self.counts, strict=True))
         answers = {name: each._asdict() for name, each in zip(self.names, self.answers, strict=True)}
         found = {"by": self.by, "texts": texts, "missing": self.missing, "answers": answers}
-        return {**found, "aspects": [each.to_dict() for each in self.lifts]}
+        return {**found, "aspects": plain(self.lifts)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,19 +156,26 @@ class Lifts:
     leaks: tuple[Leak, ...] = ()  # words that may be names, where nothing else is measured
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         labels = self.periods.labels if self.periods else ()
         found = {"unit": self.unit, "texts": self.texts, "without_mention": self.silent}
         if self.answers:
             are = "given" if self.are_given else "predicted"
-            found["answers"] = {"are": are, "middle": self.middle, **self.answers.to_dict()}
+            found["answers"] = {"are": are, "middle": self.middle, **plain(self.answers)}
         found["intervals"] = "texts and model" if self.knows_itself else "texts"
         found["aspects"] = [each.to_dict(labels) for each in self.aspects]
         if self.dates and self.periods:
             without = {"missing": self.dates.missing, "unread": self.dates.unread}
             found["dates"] = {"by": self.periods.unit, **without}
-            found["answers_by_period"] = [each._asdict() for each in self.answers_by_period]
+            found["answers_by_period"] = plain(self.answers_by_period)
         return {**found, **({"groups": self.groups.to_dict()} if self.groups else {})}
+
+
+def plain(value: Any) -> Any:
+    """Named tuples, and tuples of them, as `json.dumps` takes them."""
+    if hasattr(value, "_asdict"):
+        own = value.to_dict() if hasattr(value, "to_dict") else value._asdict()
+        return {name: plain(each) for name, each in own.items()}
+    return [plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def measure_lifts(
@@ -210,16 +194,15 @@ def measure_lifts(
     return AspectTexts(model, texts, dates, groups, by, labels).read(progress)
 
 
-def _marked(lifts: list[Lift]) -> list[Lift]:
-    """With the changes that are certain marked: of many aspects, some change by chance."""
-    sure = iter(certain([each.change.chance for each in lifts if each.change]))
-    return [each._replace(changed=next(sure)) if each.change else each for each in lifts]
+Marked = TypeVar("Marked", Lift, GroupLift)
 
 
-def _standing_out(lifts: list[Lift]) -> list[Lift]:
-    """With the aspects marked whose texts have other answers than the rest, beyond chance."""
-    sure = iter(certain([each.apart.chance for each in lifts if each.apart]))
-    return [each._replace(stands_out=next(sure)) if each.apart else each for each in lifts]
+def _mark(found: list[Marked], difference: str, flag: str) -> list[Marked]:
+    """With the differences that are certain flagged: of many, some are chance."""
+    apart: list[Difference | None] = [getattr(each, difference) for each in found]
+    sure = iter(certain([each.chance for each in apart if each]))
+    both = zip(found, apart, strict=True)
+    return [each._replace(**{flag: next(sure)}) if one else each for each, one in both]  # type: ignore[arg-type]
 
 
 class AspectTexts:
@@ -233,7 +216,7 @@ class AspectTexts:
             if column is not None and len(column) != len(texts):
                 message = f"there are {len(texts):,} texts and {len(column):,} {name}; give each text one"
                 raise LimelightError(message, code="length-mismatch")
-        self.names = [aspect.name for aspect in require_aspects(model.aspects).enabled]
+        self.names = [aspect.name for aspect in require_aspects(model.aspects)]
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
@@ -243,7 +226,7 @@ class AspectTexts:
         self.groups = None if groups is None else [_group_name(each) for each in groups]
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
-        self.effect, self.stars, self.clause_effect = (np.full(shape, np.nan) for _ in range(3))
+        self.effect, self.clause_effect = (np.full(shape, np.nan) for _ in range(2))
         self.words, self.clause_words = np.zeros((2, *shape))
         self.answers, self.spans = np.zeros(len(texts)), np.zeros((*shape, 2), np.int64)
         self.total = np.zeros(2)  # shares of all words of all texts, and their number
@@ -256,7 +239,6 @@ class AspectTexts:
         self.classes: list[str] = []
 
     def read(self, progress: bool = False) -> Lifts:
-        """Read all texts for their aspects alone."""
         leaks = Leaks()
         for k, reading in enumerate(stream_texts(self.model, self.texts, progress=progress)):
             self.add(reading)
@@ -264,7 +246,6 @@ class AspectTexts:
         return replace(self.measure(), leaks=leaks.find())
 
     def add(self, reading: Reading) -> None:
-        """The next text."""
         k, self.count = self.count, self.count + 1
         self.classes.append(str(reading.label) if self.unit == "probability" else "")
         found = reading.aspect_sum
@@ -279,11 +260,8 @@ class AspectTexts:
                 self.alone[k, a] = spans[share.span] == 1
                 self.mentioned[k, a], self.spans[k, a] = True, share.span
                 self.effect[k, a], self.words[k, a] = share.effect, share.words
-                self.clause_effect[k, a], self.clause_words[k, a] = (
-                    share.strongest.effect,
-                    share.strongest.words,
-                )
-                self.stars[k, a] = np.nan if share.estimated is None else share.estimated
+                strongest = share.strongest
+                self.clause_effect[k, a], self.clause_words[k, a] = strongest.effect, strongest.words
 
     def _centre(self) -> None:
         """Effects less what as many average words add."""
@@ -297,8 +275,8 @@ class AspectTexts:
         """The figures of all texts, once."""
         self._centre()
         periods = None if self.dates is None else count_periods(self.dates)
-        found = _standing_out([self._lift(a, periods) for a in range(len(self.names))])
-        found = _marked(found) if self.refits is not None else found
+        found = _mark([self._lift(a, periods) for a in range(len(self.names))], "apart", "stands_out")
+        found = found if self.refits is None else _mark(found, "change", "changed")
         found.sort(key=lambda each: -np.inf if each.effect.mean is None else each.effect.mean, reverse=True)
         silent = int((~self.mentioned.any(axis=1)).sum())
         groups, by = self.groups, self.by
@@ -314,13 +292,12 @@ class AspectTexts:
 
     def _lift(self, a: int, periods: Periods | None) -> Lift:
         here = np.flatnonzero(self.mentioned[:, a])
-        effect, stars = self.effect[here, a], self.stars[here, a]
+        effect = self.effect[here, a]
         best, worst = (tuple(self._quotes(a, here, sign, MAX_QUOTES)) for sign in (1, -1))
         lift = Lift(
             self.names[a], len(here), len(here) / max(len(self.texts), 1),
             widened_mean(mean_of(effect), self._error(self._by_refits(a, here).mean(axis=0))),
-            None if np.isnan(stars).all() else mean_of(stars), best, worst,
-            *self._beside(self.mentioned[:, a]),
+            best, worst, *self._beside(self.mentioned[:, a]),
         )  # fmt: skip
         if periods is None:
             return lift
@@ -348,7 +325,6 @@ class AspectTexts:
 
     @cached_property
     def _values(self) -> np.ndarray:
-        """(texts,): the answers, given or predicted."""
         return self.answers if self.given is None else self.given
 
     def _beside(self, here: np.ndarray) -> tuple[Answers | None, Answers | None, Difference | None]:
@@ -431,7 +407,8 @@ class AspectTexts:
             for k, mean in enumerate(means(effect, own, len(names))):
                 if mean.n:
                     found.append(GroupLift(names[k], aspect, mean, answers[k], compared[k], False, None))
-        marked = sorted(_marked_groups(found, self.refits is not None), key=_telling)
+        found = found if self.refits is None else _mark(found, "difference", "certain")
+        marked = sorted(found, key=_telling)
         some = max(sum(each.certain for each in marked), QUOTED)
         return (*(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:])
 
@@ -457,14 +434,6 @@ class AspectTexts:
         return each._replace(quote=next(self._quotes(a, here, sign, 1), None))
 
 
-def _marked_groups(found: list[GroupLift], knows_itself: bool) -> list[GroupLift]:
-    """With the differences that are certain marked: of many, some are chance."""
-    if not knows_itself:
-        return found
-    sure = iter(certain([each.difference.chance for each in found if each.difference]))
-    return [each._replace(certain=next(sure)) if each.difference else each for each in found]
-
-
 def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
     """Certain differences first, the largest at their head; then the others that are compared."""
     if each.difference is None:
@@ -475,7 +444,6 @@ def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
 
 
 def unit_of(model: Model) -> str:
-    """What effects are counted in."""
     if find_task(model.task).is_number:
         return "number"
     return "stars" if are_numbers(model.labels) else "probability"

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..aspects.seeds import plain_name
 from .intervals import Difference, Mean
 from .lifts import CLASS, MIN_TEXTS, GroupLift, Lift, Lifts
 from .periods import MAX_PERIODS
-from .plots import effects_plot
 
 MAX_DIFFERENCES = (20, 5)  # of groups, that are listed: certain ones, and others where there are few of these
 MAX_GROUPS, MAX_DRAWN = 25, 12  # groups, and aspects, of the tables that show all of them side by side
@@ -41,14 +41,12 @@ class LiftsPage:
         self.lifted = WORDS.get(lifts.unit, "the answer")
         self.title = f"What lifts and what lowers {self.lifted}"
         self.mentioned = [each for each in lifts.aspects if each.texts]
-        self.unmentioned = [each.name for each in lifts.aspects if not each.texts]
+        self.unmentioned = [plain_name(each.name) for each in lifts.aspects if not each.texts]
         self._factor = 100 if lifts.unit == "probability" else 1
         sizes = [abs(x) for each in self.mentioned for x in (each.effect.low, each.effect.high) if x]
         largest = self._factor * max(sizes, default=1.0)
         self._digits = 2 if lifts.unit == "stars" else int(np.clip(2 - np.log10(largest), 0, 6))
         self._scale = _scale([each.effect for each in self.mentioned])
-
-    # ------------------------------------------------------------ numbers
 
     def signed(self, value: float | None) -> str:
         """An effect as text.
@@ -63,16 +61,12 @@ class LiftsPage:
         return shown if not shown.strip("0.") else f"{'+' if value > 0 else '−'}{shown}"
 
     def interval(self, found: Mean | Difference | None) -> str:
-        """From where to where."""
         if found is None or found.low is None:
             return ""
         return f"{self.signed(found.low)} to {self.signed(found.high)}"
 
     def bar(self, found: Mean) -> Bar:
-        """The bar of a mean."""
         return _bar(found.mean, found.low, found.high, *self._scale)
-
-    # ------------------------------------------------------------ sentences
 
     @property
     def verdict(self) -> str:
@@ -80,7 +74,9 @@ class LiftsPage:
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
         most = max(self.mentioned, key=lambda each: each.texts)
-        told = [f"{most.share:.0%} of the texts speak of {most.name}, more than of anything else."]
+        told = [
+            f"{most.share:.0%} of the texts speak of {plain_name(most.name)}, more than of anything else."
+        ]
         apart = [each for each in self.mentioned if each.stands_out and each.apart]
         if apart:
             told.append(
@@ -96,16 +92,14 @@ class LiftsPage:
         assert each.others is not None
         own, others = (self.answer(found.mean) for found in (each.answers, each.others))
         stars = " stars" if self.lifts.unit == "stars" else ""
-        return f"Those that speak of {each.name} gave {own}{stars} on average, the others {others}."
-
-    # ------------------------------------------------------------ stars
+        return (
+            f"Those that speak of {plain_name(each.name)} gave {own}{stars} on average, the others {others}."
+        )
 
     def answer(self, found: Mean | None) -> str:
-        """A mean of answers as text."""
         return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
 
     def answer_interval(self, found: Mean) -> str:
-        """From where to where."""
         if found.low is None or found.high is None or found.n < MIN_TEXTS:
             return ""
         return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
@@ -120,8 +114,6 @@ class LiftsPage:
         kind = "Stars" if self.lifts.unit == "stars" else "Number"
         return f"{kind} {'given' if self.lifts.are_given else 'predicted'}"
 
-    # ------------------------------------------------------------ by period
-
     @property
     def drawn(self) -> list[Lift]:
         """The aspects that tables of periods and groups have: all, or the most mentioned."""
@@ -130,12 +122,10 @@ class LiftsPage:
 
     @property
     def has_change(self) -> bool:
-        """Whether there are several periods."""
         return self.lifts.periods is not None and len(self.lifts.periods.labels) > 1
 
     @property
     def period_labels(self) -> Sequence[str]:
-        """The periods shown: the last ones."""
         assert self.lifts.periods is not None
         return self.lifts.periods.labels[-MAX_PERIODS:]
 
@@ -146,18 +136,8 @@ class LiftsPage:
         sure = "" if each.changed else ": no certain change"
         return f"{self.signed(each.change.difference)} ({self.interval(each.change)}){sure}"
 
-    def plot(self, each: Lift) -> str:
-        """The effect in each period."""
-        shown = [mean for one in self.drawn for mean in one.periods[-MAX_PERIODS:] if mean.n >= MIN_TEXTS]
-        scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
-        means = each.periods[-MAX_PERIODS:]
-        return effects_plot(each.name, self.period_labels, means, scale, self.signed, MIN_TEXTS)
-
-    # ------------------------------------------------------------ by group
-
     @property
     def by_class(self) -> bool:
-        """Whether the groups are those of the predicted classes."""
         return self.lifts.groups is not None and self.lifts.groups.by == CLASS
 
     @property
@@ -173,7 +153,6 @@ class LiftsPage:
 
     @property
     def certain(self) -> int:
-        """How many differences are certain."""
         return sum(each.certain for each in self.compared)
 
     @property
@@ -207,7 +186,6 @@ class LiftsPage:
         return int(np.clip(round(6 * found.mean / top), -6, 6))
 
     def given(self) -> dict[str, Any]:
-        """What the template takes."""
         return {"page": self, "lifts": self.lifts, "least": MIN_TEXTS, "max_periods": MAX_PERIODS}
 
 

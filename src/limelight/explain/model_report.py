@@ -5,50 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..network.parts import rows_of
 from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
-from ..runtime.confidence import Answered, answered
+from ..runtime.card import with_baselines
 from ..runtime.model import Model
-from ..runtime.results import BASELINES as BASELINE_NAMES
-from ..runtime.results import with_baselines
 from ..text.metrics import LabelMetrics, Metrics, wilson
 from ..text.tasks import find_task
-from .calibration import Calibration
-from .overview import RowOverview
 from .telling import DecidedText, TellingTerm, telling_terms
 
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 FEW_CLASSES = 12  # up to which each class has more words and examples
+BINS = 10  # of confidence
 MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
 
 
 @dataclass(frozen=True, eq=False)
-class ModelReport:
-    """One model on the data."""
+class Calibration:
+    """Texts by the confidence of their predictions, in ten bins of equal width."""
 
+    counts: np.ndarray  # (bins,)
+    confidence: np.ndarray  # (bins,): the mean; 0 in an empty bin
+    accuracy: np.ndarray  # (bins,): the share of correct predictions; 0 in an empty bin
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: |accuracy - confidence|, averaged over the texts."""
+        return float((self.counts * np.abs(self.accuracy - self.confidence)).sum() / self.counts.sum())
+
+
+def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
+    """Bin the confidence (texts,) of each prediction and whether it is correct (texts,).
+
+    >>> calibration = measure_calibration(np.array([0.95, 0.95, 0.55]), np.array([True, False, True]))
+    >>> calibration.counts.tolist(), round(calibration.error, 3)
+    ([0, 0, 0, 0, 0, 1, 0, 0, 0, 2], 0.45)
+    """
+    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
+    means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
+    return Calibration(counts, *means)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelReport:
     name: str
     model: Model
     metrics: Metrics | LabelMetrics  # of the texts that are `measured`, like all figures
     calibration: Calibration
     correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
     confidence: np.ndarray  # (texts,)
-    measured: np.ndarray  # (texts,) bool: those that the models did not learn from, if there are any
+    measured: np.ndarray  # (texts,) bool: those that it did not learn from, if there are any
     sample: np.ndarray  # (read,): the numbers of the texts that the following are of
     readings: list[AnyReading]
     truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
-    rows: tuple[RowOverview, ...]
     trust: str  # how far to trust what decided, in a sentence; empty if it could not be measured
-
-    @property
-    def has_max_row(self) -> bool:
-        """Whether the last row is the max-pooled one."""
-        return rows_of(self.model.recipe.model).has_max_row
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -57,24 +70,27 @@ class ModelReport:
 
     @property
     def several(self) -> bool:
-        """Whether a text may have several labels."""
         return find_task(self.model.task).has_several
 
     @property
     def accuracy(self) -> float:
-        """The share of texts whose prediction is right."""
         return float(self.correct[self.measured].mean())
 
     @property
-    def answered(self) -> list[tuple[Answered, float, float]]:
-        """What the model answers if it abstains below some thresholds, and the precision's 95% interval."""
-        confidence, correct = self.confidence[self.measured], self.correct[self.measured]
-        points = [answered(confidence, correct, each) for each in THRESHOLDS]
-        return [(each, *wilson(each.precision, max(each.share * len(correct), 1))) for each in points]
+    def baselines(self) -> dict[str, float]:
+        """Accuracies to compare with: of simple models, and what training measured on its held-out rows."""
+        if self.several:
+            return {}
+        label, share = self.largest_class
+        found = {"This model": self.accuracy, f"Always the largest class, here “{label}”": share}
+        for name, figures in with_baselines(self.model.facts).items():
+            value = figures.get("accuracy") if isinstance(figures, Mapping) else None
+            if isinstance(value, float):
+                found[f"At training, on {name}"] = value
+        return found
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the accuracy."""
         return wilson(self.accuracy, self.metrics.rows)
 
     @property
@@ -83,20 +99,13 @@ class ModelReport:
         true = self.metrics.counts[2]
         return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
-    @cached_property
-    def correct_read(self) -> np.ndarray:
-        """(read,): whether the prediction of each text that was read is right."""
-        return np.asarray(self.correct[self.sample])
-
     def true_label(self, read: int) -> str:
-        """The label of a text that was read in the data, or all of them."""
         if not self.several:
             return self.labels[int(self.truth[read])]
         return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[read])) or NO_LABEL
 
     @property
     def labels(self) -> list[str]:
-        """The names of the classes."""
         return [printable(str(label)) for label in self.model.labels]
 
     @cached_property
@@ -120,38 +129,3 @@ def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
         yield target, [np.asarray(weights) for weights in supporting]
     for further in zip(*(side.decided_further for side in sides), strict=True):
         yield further[0][0], [weights for _, weights in further]
-
-
-class Baselines(NamedTuple):
-    """Accuracies of simple models, on the data of the report and on what the model was measured on before."""
-
-    splits: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Any, ...]], ...]  # a name, and its accuracy on each split
-
-
-def baselines_of(report: ModelReport, data: str, tf_idf: float | None) -> Baselines | None:
-    """The table; none where a text may have several labels."""
-    if report.several:
-        return None
-    label, share = report.largest_class
-    here, saved = [report.accuracy, tf_idf, share], _saved_figures(report.model.facts)
-    for name, (rows, *figures) in list(saved.items()):
-        if (rows, figures[0], figures[2]) == (report.metrics.rows, report.accuracy, share):
-            here[1] = figures[1] if tf_idf is None else tf_idf  # the same rows
-            del saved[name]
-    found = {data: here} | {name: figures for name, (_, *figures) in saved.items()}
-    names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"
-    return Baselines(tuple(found), tuple(zip(names, zip(*found.values(), strict=True), strict=True)))
-
-
-def _saved_figures(facts: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What training measured on its held-out rows, where the folder has it: rows and three accuracies."""
-    measured = with_baselines(facts)
-    found = {}
-    for split, name in {"dev": "development rows, at training", "test": "test rows, at training"}.items():
-        lines = split, *(f"{split}, {BASELINE_NAMES[each]}" for each in ("tf_idf", "largest_class"))
-        figures = [measured[line] if isinstance(measured.get(line), Mapping) else {} for line in lines]
-        if figures[1]:
-            values = [figures[0].get("rows"), *(each.get("accuracy") for each in figures)]
-            found[name] = [each if isinstance(each, int | float) else None for each in values]
-    return found

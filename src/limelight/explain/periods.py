@@ -150,9 +150,6 @@ def _drop_far(days: list[date | None]) -> list[date | None]:
     return [day if day and day.year in YEARS and abs(day.year - middle) <= reach else None for day in days]
 
 
-# ---------------------------------------------------------------- periods
-
-
 def count_periods(dates: Dates) -> Periods:
     """Count dates by a unit that their span and their number choose.
 
@@ -187,7 +184,6 @@ def _number(day: date, unit: str) -> int:
 
 
 def _label(number: int, unit: str) -> str:
-    """The name of a period; of a week, its Monday."""
     if unit == "week":
         return date.fromordinal(7 * number + 1).isoformat()
     per_year = {"month": 12, "quarter": 4, "year": 1}[unit]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import Any
 
+from ..aspects.seeds import plain_name
 from ..reading import captions
 from ..reading.html import render_style, style, templates
 from ..reading.pieces import printable
@@ -16,5 +17,6 @@ def render_page(template: str, *, own_style: str = "", **given: Any) -> str:
     """A page of this package, in the style of the pictures and the reports, or in its own."""
     environment = templates(__package__)
     environment.filters["quoted"] = lambda text: quote(printable(text))  # for a shell
+    environment.filters["plain"] = plain_name
     sheet = render_style(environment, own_style) if own_style else style() + render_style(environment, _STYLE)
     return environment.get_template(template).render(style=sheet, captions=captions, **given)

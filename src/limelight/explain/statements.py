@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .lifts import Lifts, Quote
+from .lifts import Lifts, Quote, plain
 
 GROUP, TREND = "group", "trend"
 
 
 class Statement(NamedTuple):
-    """One of them."""
-
     kind: str  # GROUP or TREND
     aspect: str
     group: str  # of the kind GROUP, otherwise ""
@@ -29,17 +27,14 @@ class Statement(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """1 for better, -1 for worse."""
         return 1 if self.amount > 0 else -1
 
     @property
     def at_least(self) -> float:
-        """How large it is at least."""
         return max(self.low, -self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
-        return {**self._asdict(), "quotes": [each.to_dict() for each in self.quotes]}
+        return {**self._asdict(), "quotes": plain(self.quotes)}
 
 
 def certain_statements(lifts: Lifts) -> list[Statement]:

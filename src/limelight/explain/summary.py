@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..aspects.seeds import plain_name
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..storage.files import atomic_file
@@ -23,13 +24,11 @@ from .statements import GROUP, TREND, Statement, certain_statements
 MAX_GROUPS, MAX_ASPECTS = 12, 8  # in the tables, so that two sheets of A4 hold all of it
 MAX_QUOTES = 4
 MAX_CELL = 4  # aspects listed of a group
-MAX_QUOTED, MAX_NAME, MAX_TITLE = 180, 60, 200  # characters
+MAX_NAME, MAX_TITLE = 60, 200  # characters
 UNITS = {"stars": "stars", "number": ""}  # of effects that have a meaning for everybody
 
 
 class GroupRow(NamedTuple):
-    """A group in the table."""
-
     name: str
     texts: int
     answers: Mean
@@ -38,8 +37,6 @@ class GroupRow(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A month, or another period."""
-
     name: str
     answers: Mean
 
@@ -75,17 +72,15 @@ class Summary:
         count = f"{lifts.texts:,} review{'' if lifts.texts == 1 else 's'}"
         says = "says" if lifts.texts == 1 else "say"
         self.title = " ".join(title.split())[:MAX_TITLE] or f"What {count} {says}"
-        self.statements, self.plain_name = certain_statements(lifts), plain_name
+        self.statements = certain_statements(lifts)
 
     def html(self) -> str:
-        """The page as HTML."""
         return render_page(
             "summary.html.jinja", own_style="summary.css.jinja", title=self.title, page=self,
             lifts=self.lifts,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
         said = {"title": self.title, "certain": [each.to_dict() for each in self.statements]}
         return {**said, "aspects": self.lifts.to_dict()}
 
@@ -96,8 +91,6 @@ class Summary:
             for each in self.statements
             if (each.kind, each.sign) == (kind, sign) and group in (None, each.group)
         ]
-
-    # ------------------------------------------------------------ in short
 
     @property
     def of_what(self) -> str:
@@ -115,7 +108,6 @@ class Summary:
 
     @property
     def answers_are(self) -> str:
-        """What the tables have means of."""
         unit = self.unit or "numbers"
         return (
             f"{unit} that came with the reviews"
@@ -177,11 +169,8 @@ class Summary:
                 said.append(f"{todo} {listed(names[:3])}.")
         return [*said, "Read some of the reviews before you decide: this page says where to look, not why."]
 
-    # ------------------------------------------------------------ tables
-
     @property
     def aspects(self) -> list[Lift]:
-        """The aspects that are mentioned most."""
         found = sorted((each for each in self.lifts.aspects if each.texts), key=lambda each: -each.texts)
         return found[:MAX_ASPECTS]
 
@@ -224,8 +213,6 @@ class Summary:
                     found[quote.text] = name, quote
         return list(found.values())
 
-    # ------------------------------------------------------------ numbers
-
     def number(self, value: float | None) -> str:
         """A mean as text.
 
@@ -247,15 +234,6 @@ class Summary:
 def gap(each: Lift) -> float:
     """How much higher answers are where an aspect is mentioned than where it is not."""
     return each.apart.difference if each.apart else 0.0
-
-
-def plain_name(aspect: str) -> str:
-    """An aspect as people say it.
-
-    >>> plain_name("sleep_quality")
-    'sleep quality'
-    """
-    return " ".join(aspect.replace("_", " ").split())
 
 
 def listed(names: Sequence[str]) -> str:

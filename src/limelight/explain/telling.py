@@ -29,16 +29,12 @@ Term = tuple[str, ...]  # words, their case folded
 
 
 class Snippet(NamedTuple):
-    """A term in a text."""
-
     before: str
     term: str
     after: str
 
 
 class TellingTerm(NamedTuple):
-    """A word or phrase that decided for a class."""
-
     term: str
     texts: int  # in which it occurs, among those given the class
     right: int  # of these, how many have the class in the data
@@ -165,7 +161,6 @@ def _says_more(term: Term, found: Mapping[Term, _Measured]) -> bool:
 
 
 def _parts(term: Term) -> list[Term]:
-    """All shorter terms within a phrase."""
     lengths = range(1, len(term))
     return [term[first : first + n] for n in lengths for first in range(len(term) - n + 1)]
 

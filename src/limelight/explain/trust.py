@@ -1,24 +1,21 @@
-"""How far a model's pictures can be trusted, in numbers: faithful attributions, and rows removed."""
+"""How far a model's pictures can be trusted, in numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..reading.captions import trust_sentence
 from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
-from ..text.coerce import as_list, as_texts, check_same_length
-from ..text.labels import Label
+from ..text.coerce import as_texts
 from ..text.tasks import find_task
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
-from .overview import RowEffect, remove_rows
 from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
@@ -34,32 +31,14 @@ class Trust:
 
     texts: int
     attributions: tuple[Faithfulness, ...]  # the most comprehensive first
-    rows: tuple[RowEffect, ...]
-    # the median share of words, those that decided first, to remove until the prediction changes
-    until_change: float | None = None
+    until_change: float  # the median share of words, those that decided first, to remove until it changes
 
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
 
     @property
-    def has_gradients(self) -> bool:
-        """Whether attributions from gradients were measured, which needs PyTorch."""
-        return any(each.name == NAMES["gradients"] for each in self.attributions)
-
-    @property
-    def sentence(self) -> str:
-        """How far to trust what decided, in a sentence; empty if nothing was measured."""
-        if not self.texts:
-            return ""
-        without, random = (self[name].comprehensiveness for name in (NAMES["effect"], RANDOM))
-        measured = {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
-        return trust_sentence(measured)
-
-    @property
     def verdict(self) -> str:
         """How far to trust what decided, and attention, beside the words that matter most, in a sentence."""
-        if not self.texts:
-            return ""
         names = NAMES["effect"], NAMES["attention"], RANDOM
         decided, attention, random = (self[name].comprehensiveness for name in names)
         best = max(each.comprehensiveness for each in self.attributions)
@@ -80,22 +59,20 @@ class Trust:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`."""
         return {
             "verdict": self.verdict,
             "texts": self.texts,
             "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
-            "rows": [row._asdict() for row in self.rows],
         }
 
 
 def measure_trust(
     model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *,
-    labels: Sequence[Label] | None = None, seed: int = 0, rows: bool = True, progress: bool = False,
+    seed: int = 0, progress: bool = False,
 ) -> Trust:  # fmt: skip
-    """Measure every attribution, uniform and random weights, and with `rows` every row, on these texts.
+    """Measure every attribution, and uniform and random weights, on these texts.
 
     A few hundred texts are enough. Texts of more than 2,000 words are skipped, because they would take too
     long, and so are gradients without PyTorch.
@@ -106,50 +83,30 @@ def measure_trust(
     """
     model, texts = as_model(model), as_texts(texts)
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
-    labels = None if labels is None else as_list(labels, "labels")
     if find_task(model.task).is_number:
         message = "trust is measured by probabilities; this model predicts numbers"
         raise LimelightError(message, code="model-task")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
-    if labels is not None:
-        check_same_length(texts, labels, "labels")
     readings = read_texts(model, texts, texts2, progress=progress)
-    short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
+    short = [each for each in readings if count_words(each) <= MAX_WORDS]
     if not short:
         message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"
         raise LimelightError(message, code="text-too-long")
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
-    known = None if labels is None else [labels[k] for k in short]
-    read = ReadTexts(model, [readings[k] for k in short], progress)
-    until = words_until_change(read, attribute_readings(read, "effect"))
-    found = measure_readings(read, labels=known, seed=seed, rows=rows)
-    return replace(found, until_change=float(np.median(until)))
-
-
-def measure_readings(
-    read: ReadTexts, *, labels: Sequence[Label] | None = None, seed: int = 0, rows: bool = True
-) -> Trust:
-    """Measure trust on texts that the model has already read; none at all are fine."""
-    if not read.readings:
-        return Trust(0, (), ())
-    has_gradients = find_spec("torch") and read.model.recipe.model.table_size
+    read = ReadTexts(model, short, progress)
+    has_gradients = find_spec("torch") and model.recipe.model.table_size
     methods = [by for by in NAMES if by not in NEED_PYTORCH or has_gradients]
-    weights = {NAMES[by]: attribute_readings(read, by) for by in methods} | _baselines(read.ids, seed)
-    r = len(read.readings[0].sides[0].attention)
-    single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
-    A = [np.concatenate([side.attention for side in each.sides], axis=1) for each in read.readings]
-    weights |= {name: [each[row] for each in A] for row, name in enumerate(single_rows)}
-    measured = {each.name: each for each in measure_faithfulness(read, weights)}
+    weights = {NAMES[by]: attribute_readings(read, by) for by in methods}
+    until = words_until_change(read, weights[NAMES["effect"]])
+    measured = {each.name: each for each in measure_faithfulness(read, weights | _baselines(read.ids, seed))}
     draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]
     drops = zip(*((each.drop_without, each.drop_with_only) for each in draws), strict=True)
     measured[RANDOM] = Faithfulness(RANDOM, *(np.mean(each, axis=0) for each in drops))
-    best = _best_row([measured.pop(name) for name in single_rows])
-    found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
-    effects = remove_rows(read.model, read.readings, labels) if rows else ()
-    return Trust(len(read.readings), tuple(found), effects)
+    found = sorted(measured.values(), key=lambda each: -each.comprehensiveness)
+    return Trust(len(short), tuple(found), float(np.median(until)))
 
 
 def quick_trust(read: ReadTexts, rng: np.random.Generator) -> dict[str, Any]:
@@ -173,9 +130,3 @@ def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]
     rng = np.random.default_rng(seed)
     draws = {f"{RANDOM} {draw}": [rng.random(len(text)) for text in ids] for draw in range(RANDOM_DRAWS)}
     return {UNIFORM: [np.ones(len(text)) for text in ids], **draws}
-
-
-def _best_row(rows: Sequence[Faithfulness]) -> Faithfulness | None:
-    """The most comprehensive row. Chosen on the texts it is measured on, it looks a little too good."""
-    best = max(rows, key=lambda each: each.comprehensiveness, default=None)
-    return best and replace(best, name=f"Best single row ({best.name.removeprefix('Row ')})")

@@ -6,7 +6,7 @@ place would show the network something it never saw in training.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,17 +19,14 @@ from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 
-Advance = Callable[[float], None]  # called with how many more texts are done
 Variants = tuple["TokenIds", np.ndarray]  # of one text: its words, and which of them each variant keeps
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
 _MAX_BYTES = 2**27  # of M in memory at once
-_MAX_WORDS = 2**22  # of variants in memory at once
+_MAX_WORDS = 2**16  # of variants at once: about a second, after which a bar moves
 
 
 @dataclass(frozen=True, eq=False)
 class TokenIds:
-    """The word ids of a text, or of both texts of a pair."""
-
     sides: tuple[np.ndarray, ...]  # (n,), and for a pair (m,)
 
     def __len__(self) -> int:
@@ -71,8 +68,8 @@ class ReadTexts:
         predictions: list[np.ndarray] = []
         with progress_bar(name if self.progress else "", len(self.ids)) as bar:
             for group in _group_by_memory(zip(self.ids, masks, strict=True)):
-                predictions += _predict_group(self.model, group, _fractional_updates(bar, len(predictions)))
-                bar.update(len(predictions) - bar.n)
+                predictions += _predict_group(self.model, group)
+                bar.update(len(group))
         return predictions
 
     def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
@@ -132,20 +129,6 @@ def progress_bar(name: str, total: int) -> tqdm[Any]:
     return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
 
 
-# ---------------------------------------------------------------- predictions
-
-
-def _fractional_updates(bar: tqdm[Any], done: float) -> Advance:
-    """Move a bar that shows whole texts by fractions of them, because a group of texts takes long."""
-
-    def advance(texts: float) -> None:
-        nonlocal done
-        done += texts
-        bar.update(int(done) - bar.n)
-
-    return advance
-
-
 def _group_by_memory(texts: Iterable[Variants]) -> Iterator[list[Variants]]:
     """Group neighbouring texts whose variants fit in memory together; a very long text is alone."""
     group: list[Variants] = []
@@ -160,31 +143,29 @@ def _group_by_memory(texts: Iterable[Variants]) -> Iterator[list[Variants]]:
         yield group
 
 
-def _predict_group(model: Model, texts: list[Variants], advance: Advance) -> list[np.ndarray]:
+def _predict_group(model: Model, texts: list[Variants]) -> list[np.ndarray]:
     variants = [text.keep(row) for text, mask in texts for row in mask]
     rows, size = model.embedding_shape
     at_once = max(1, _MAX_BYTES // (4 * rows * size))
-    texts_per_variant = len(texts) / max(len(variants), 1)
-    parts = [
-        _predict_distinct(model, variants[k : k + at_once], lambda done: advance(done * texts_per_variant))
-        for k in range(0, len(variants), at_once)
-    ]
+    parts = [_predict_distinct(model, variants[k : k + at_once]) for k in range(0, len(variants), at_once)]
     P = np.concatenate([np.empty((0, len(model.labels)), np.float32), *parts])
     return np.split(P, np.cumsum([len(mask) for _, mask in texts])[:-1])
 
 
-def _predict_distinct(
-    model: Model, variants: Sequence[tuple[np.ndarray, ...]], advance: Advance
-) -> np.ndarray:
+def _predict_distinct(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
     """(variants, classes), each different text encoded once and each different pair classified once."""
-    numbers: dict[bytes, int] = {}
-    ids: list[np.ndarray] = []
-    places = np.empty((len(variants), len(variants[0])), int)  # the texts of each variant
-    for k, sides in enumerate(variants):
-        for side, array in enumerate(sides):
-            places[k, side] = numbers.setdefault(array.tobytes(), len(numbers))
-            if len(numbers) > len(ids):
-                ids.append(array)
+    ids: dict[bytes, tuple[int, np.ndarray]] = {}  # each different text with its number
+    places = [[ids.setdefault(each.tobytes(), (len(ids), each))[0] for each in sides] for sides in variants]
     distinct, inverse = np.unique(places, axis=0, return_inverse=True)
-    M = model.embed_ids(ids, on_batch=lambda done: advance(done * len(variants) / len(ids)))
+    M = model.embed_ids([each for _, each in ids.values()])
     return model.classify(*(M[side] for side in distinct.T))[inverse.reshape(-1)]
+
+
+def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(texts,): whether two answers, (texts,) or (texts, labels), are the same.
+
+    >>> same_answers(np.array([[True, False], [True, True]]), np.array([[1, 0], [0, 1]])).tolist()
+    [True, False]
+    """
+    same = answers == others
+    return np.asarray(same if same.ndim == 1 else same.all(axis=1))

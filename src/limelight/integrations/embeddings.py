@@ -48,7 +48,6 @@ class Embeddings:
 
     @staticmethod
     def name() -> str:
-        """What Chroma notes down in a collection."""
         return "limelight"
 
     def get_config(self) -> dict[str, Any]:
@@ -72,14 +71,11 @@ class Embeddings:
             raise LimelightError("a collection belongs to the reader it was made with", code="model-differs")
 
     def default_space(self) -> str:
-        """How vectors are compared."""
         return "cosine"
 
     def supported_spaces(self) -> list[str]:
-        """How they may be: they have length 1."""
         return ["cosine", "l2", "ip"]
 
     @staticmethod
     def is_legacy() -> bool:
-        """Chroma asks whether it can be stored."""
         return False

@@ -1,7 +1,4 @@
-"""Haystack's two embedders with a reader in them. Needs haystack-ai.
-
-Who imports this file lets `Pipeline.loads` make them, too.
-"""
+"""Haystack's two embedders with a reader in them, also for `Pipeline.loads`. Needs haystack-ai."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def find_centres(X: np.ndarray, count: int) -> np.ndarray:
         sums = np.zeros_like(centres)
         np.add.at(sums, own, X)
         length = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(length > 0, sums / np.maximum(length, 1e-9), centres)
+        np.divide(sums, length, out=centres, where=length > 0)
     return centres
 
 

@@ -64,7 +64,7 @@ class TextIssue(NamedTuple):
     """A text that a model will not read as it should."""
 
     row: int
-    kind: str  # "empty", "no label", "language", "cut"
+    kind: str  # "empty", "no label", "language"
     about: str
 
 
@@ -110,17 +110,11 @@ class Health(NamedTuple):
 
 
 def check(
-    texts: Sequence[Any],
-    labels: Sequence[Any],
-    *,
-    reader: Any = "reader",
-    max_length: int = 0,
-    vectors: np.ndarray | None = None,
+    texts: Sequence[Any], labels: Sequence[Any], *, reader: Any = "reader", vectors: np.ndarray | None = None
 ) -> Health:
     """Look for wrong labels and unusable texts; the same result in every run.
 
-    `max_length` is how many words a model reads, if it cuts texts. `vectors` (texts, size) are the reader's,
-    if they are there already.
+    `vectors` (texts, size) are the reader's, if they are there already.
 
     >>> texts = ["good soup", "great soup", "good meal", "good food", "bad soup", "bad meal", "bad food"] * 9
     >>> health = check(texts, (["good"] * 4 + ["bad"] * 3) * 8 + ["good"] * 3 + ["bad"] * 4)
@@ -141,7 +135,6 @@ def check(
     judged = judge(X, y, len(classes), near)
     found = _Found(known, usable, y, classes, near, judged, reader)
     issues += [TextIssue(usable[k], "language", name) for k, name in other_languages(known).items()]
-    issues += _cut(reader, known, usable, max_length)
     counts = dict(zip(classes, np.bincount(y, minlength=len(classes)).tolist(), strict=True))
     remarks = TextRemarks()
     for row in usable:
@@ -175,15 +168,6 @@ def _classes(names: Sequence[str]) -> list[str]:
     return classes
 
 
-def _cut(reader: Any, texts: list[str], rows: list[int], most: int) -> list[TextIssue]:
-    if not most:
-        return []
-    lengths = [len(reader.tokenizer.split(text)) for text in texts]
-    about = f"words; the model reads the first {most:,}"
-    pairs = zip(rows, lengths, strict=True)
-    return [TextIssue(row, "cut", f"{length:,} {about}") for row, length in pairs if length > most]
-
-
 class _Found(NamedTuple):
     texts: list[str]
     rows: list[int]  # their places in the table
@@ -202,7 +186,7 @@ class _Found(NamedTuple):
         words = self._words(order[:EXPLAINED], better)
         found = []
         for place, k in enumerate(order):
-            around = np.bincount(self.y[self.near.rows[k, :AROUND]], minlength=len(self.classes))
+            around = np.bincount(self.y[self.near.rows[k, :AROUND]])
             most, texts = int(around.argmax()), min(AROUND, self.near.rows.shape[1])
             found.append(Suspect(
                 self.rows[k], self.classes[self.y[k]], self.classes[better[k]], float(own[k]),

@@ -21,7 +21,7 @@ from .health import Health
 SHOWN = 100  # findings of each kind on the page
 PAGES = (".html", ".htm")
 NEW = tuple(NewColumn(name, "label", "text") for name in ("row", "issue", "label", "suggested", "about"))
-KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In another language", "cut": "Cut"}
+KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In another language"}
 
 
 def read_labelled(

@@ -74,7 +74,8 @@ class Journal:
 
         What others wrote before it is read first.
         """
-        event = {"id": secrets.token_hex(8), "do": do, **about, "by": by, "when": _now()}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        event = {"id": secrets.token_hex(8), "do": do, **about, "by": by, "when": now}
         with self._lock:
             if self.path is None:
                 self._take([self._checked(event, texts)])
@@ -216,7 +217,3 @@ def _read_from(handle: int, place: int) -> bytes:
     while piece := os.read(handle, 1 << 20):
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

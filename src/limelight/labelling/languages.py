@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..search.words import find_words
-from ..text.small_words import SMALL_WORDS
+from ..text.word_kinds import SMALL_WORDS
 
 _OF_WORD: dict[str, set[str]] = {}
 for _language, _words in SMALL_WORDS.items():

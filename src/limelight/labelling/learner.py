@@ -19,7 +19,7 @@ from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
 from .vectors import TextVectors
-from .views import Group, Need, Point, Progress
+from .views import Need, Point, Progress
 
 AROUND = 4000  # texts that distances are measured by
 GROUP_WEIGHT = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
@@ -205,13 +205,6 @@ class Learner:
                 rows = self.order[: self.vectors.ready]
                 self._grouping = Grouping.of(self.vectors.matrix, rows, texts, count)
             return self._grouping
-
-    def choose_group(self, groups: Sequence[Group]) -> Group | None:
-        """The one whose centre the model is least sure of; the largest before anything is known."""
-        if not groups or self.fitted is None:
-            return groups[0] if groups else None
-        centres = np.stack([self.vectors.matrix[group.examples].mean(axis=0) for group in groups])
-        return groups[int(np.argmax(uncertain(self.fitted.logits(centres), self.several)))]
 
     # ------------------------------------------------------------ how far it is
 

@@ -13,7 +13,7 @@ from .views import Agreement
 def measure_agreement(
     said: Mapping[str, Mapping[str, Said]], ordered: bool, classes: Sequence[str]
 ) -> Agreement:
-    """Krippendorff's alpha over all people, and Cohen's kappa of every two, on the texts they share."""
+    """Krippendorff's alpha over all people, and of every two, on the texts they share."""
     units = [
         {person: each.labels for person, each in by.items() if each.labels is not None}
         for by in said.values()
@@ -25,21 +25,9 @@ def measure_agreement(
     for pair in combinations(people, 2):
         both = [(unit[pair[0]], unit[pair[1]]) for unit in units if pair[0] in unit and pair[1] in unit]
         if both:
-            pairs[pair] = len(both), sum(_normal(a) == _normal(b) for a, b in both) / len(both), kappa(both)
+            same = sum(_normal(a) == _normal(b) for a, b in both)
+            pairs[pair] = len(both), same / len(both), alpha(both, order)
     return Agreement(people, len(units), alpha([list(unit.values()) for unit in units], order), pairs)
-
-
-def kappa(pairs: Sequence[tuple[Labels, Labels]]) -> float | None:
-    """Cohen's kappa of two people; None where chance alone gives full agreement.
-
-    >>> kappa([(("a",), ("a",)), (("b",), ("b",)), (("a",), ("b",)), (("b",), ("b",))])
-    0.5
-    """
-    n = len(pairs)
-    first, second = (Counter(_normal(pair[side]) for pair in pairs) for side in (0, 1))
-    chance = sum(first[name] * second[name] for name in first) / n**2
-    agreed = sum(_normal(a) == _normal(b) for a, b in pairs) / n
-    return None if chance == 1 else (agreed - chance) / (1 - chance)
 
 
 def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None = None) -> float | None:

@@ -35,18 +35,8 @@ class Labelled(NamedTuple):
     notes: Mapping[str, str]
     several: bool
 
-    def is_labelled(self, key: str) -> bool:
-        return key in self.said and self.said[key].labels is not None
 
-
-def save_labels(
-    labelled: Labelled,
-    path: str | Path,
-    table: str | Path | None,
-    text: str | None,
-    everything: bool,
-    overwrite: bool,
-) -> int:
+def save_labels(labelled: Labelled, path: str | Path, table: str | Path | None, text: str | None) -> int:
     """Write what was said as the first columns; count the rows."""
     form = require_format(path)
     lists = labelled.several and form in LISTS
@@ -62,24 +52,25 @@ def save_labels(
             columns = choose_columns(table, text, None, None, False, False, opened.names)
             rows, kept = open_rows(opened, columns, "skip")
             column = columns.text
-        writer = stack.enter_context(write_table(path, form, new, kept, overwrite=overwrite))
+        writer = stack.enter_context(write_table(path, form, new, kept, overwrite=True))
         carried = (Row(text, key, cells={column: text}) for key, text in labelled.gone.items())
         count = 0
-        for chunk in chain(chunks(_wanted(labelled, rows, everything)), chunks(carried)):
+        for chunk in chain(chunks(_wanted(labelled, rows)), chunks(carried)):
             cells = (_cells(labelled, row.label, lists) for row in chunk)
             writer.append(chunk, list(zip(*cells, strict=True)))
             count += len(chunk)
     return count
 
 
-def _wanted(labelled: Labelled, rows: Iterator[Row], everything: bool) -> Iterator[Row]:
+def _wanted(labelled: Labelled, rows: Iterator[Row]) -> Iterator[Row]:
     """The rows to write, each with its key in place of its label."""
     number = -1
     for number, row in enumerate(rows):
         if number >= len(labelled.texts) or labelled.texts[number] != row.text:
             raise _changed(number)
         key = labelled.keys[number]
-        if everything or labelled.is_labelled(key):
+        said = labelled.said.get(key)
+        if said and said.labels is not None:
             yield row._replace(label=key)
     if number + 1 != len(labelled.texts):
         raise _changed(number + 1)
@@ -94,14 +85,11 @@ def _changed(number: int) -> LimelightError:
 
 def _cells(labelled: Labelled, key: str, lists: bool) -> Sequence[Any]:
     """The label, then one text for each of `NAMES`."""
-    said, note = labelled.said.get(key), labelled.notes.get(key, "")
-    spans = json.dumps([list(span) for span in labelled.marks[key]]) if labelled.marks.get(key) else ""
-    labels = said.labels if said and said.labels else ()
+    said, marks = labelled.said[key], labelled.marks.get(key)
+    spans = json.dumps([list(span) for span in marks]) if marks else ""
+    labels = said.labels or ()
     cell = list(labels) if lists else _joined(labels, labelled.several)
-    if said is None:
-        return [cell, "", "", spans, note, ""]
-    chosen = said.chosen if said.labels is not None else said.status
-    return [cell, said.by, said.when, spans, note, chosen]
+    return [cell, said.by, said.when, spans, labelled.notes.get(key, ""), said.chosen]
 
 
 def _joined(labels: Sequence[str], several: bool) -> str:

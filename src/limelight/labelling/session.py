@@ -179,7 +179,7 @@ class LabelSession:
             free[self._assigned.to_others(own, self._seen)] = False
             found = self._learner.choose(free if free.any() else is_open, how, count)
             if not found:  # what was skipped comes again
-                skipped = [row for row in self._rows_with("skip") if row not in held]
+                skipped = [row for row, said in self._holding() if said.status == "skip" and row not in held]
                 found = [(row, "picked") for row in skipped[:count]]
             self._assigned.give(own, found, self._seen)
             return [Shown(row, self.texts[row], chosen) for row, chosen in found]
@@ -280,12 +280,6 @@ class LabelSession:
             labels, is_open = self._labels(), self._is_open()
         return grouping.with_labels(labels, is_open)
 
-    def next_group(self, count: int | None = None) -> Group | None:
-        """The one of the `groups` whose label would teach most; None if all of them have labels."""
-        found = [each for each in self.groups(count) if each.rows and not each.labelled]
-        with self._lock:
-            return self._learner.choose_group(found)
-
     def find(
         self,
         *,
@@ -295,10 +289,9 @@ class LabelSession:
         above: float | None = None,
         label: str | None = None,
         limit: int | None = None,
-        everything: bool = False,
         until: float = math.inf,
     ) -> Found:
-        """The rows without a label so far (with `everything`, all rows) that fit all conditions.
+        """The rows without a label so far that fit all conditions.
 
         All of the `words`, in any form; a `phrase`, in any case; the most similar first to a row or to a
         text; those whose answer (of the class `label`, if given) is at least `above` probable, the surest
@@ -309,7 +302,7 @@ class LabelSession:
                 self._check_class(label)
             if isinstance(similar_to, int):
                 self._key(similar_to)
-            rows = list(range(len(self.texts))) if everything else np.flatnonzero(self._is_open()).tolist()
+            rows = np.flatnonzero(self._is_open()).tolist()
             answers = self.answers()
         searched = total = len(rows)
         if words is not None or phrase is not None:
@@ -366,13 +359,6 @@ class LabelSession:
             self._refit()
             return self._learner.progress()
 
-    @property
-    def drawn_at_random(self) -> set[int]:
-        """The labelled rows that are a fair sample of the table, by which the accuracy is estimated."""
-        with self._lock:
-            self._refit()
-            return set(self._learner.rows[self._learner.drawn].tolist())
-
     def agreement(self) -> Agreement:
         """How far people agree on the texts that several of them labelled, with chance removed.
 
@@ -394,20 +380,12 @@ class LabelSession:
 
     # ------------------------------------------------------------ to a file
 
-    def save(
-        self,
-        path: str | Path,
-        table: str | Path | None = None,
-        *,
-        text: str | None = None,
-        everything: bool = False,
-        overwrite: bool = True,
-    ) -> int:
+    def save(self, path: str | Path, table: str | Path | None = None, *, text: str | None = None) -> int:
         """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.
 
         `table` is where the texts came from, and `text` their column; without it there is a column `text`.
-        Only rows with a label, unless `everything` is on; then the labelled texts that the table no longer
-        has. By the name: .csv, .tsv, .jsonl, .parquet or .xlsx.
+        Only rows with a label; then the labelled texts that the table no longer has. By the name: .csv, .tsv,
+        .jsonl, .parquet or .xlsx.
         """
         with self._lock:
             self.refresh()
@@ -417,7 +395,7 @@ class LabelSession:
             labelled = Labelled(
                 self.texts, self.keys, gone, dict(state.holding()), marks, dict(state.notes), self.several
             )
-        return save_labels(labelled, path, table, text, everything, overwrite)  # meanwhile people go on
+        return save_labels(labelled, path, table, text)  # meanwhile people go on
 
     # ------------------------------------------------------------ inner parts
 
@@ -449,9 +427,6 @@ class LabelSession:
 
     def _labels(self) -> dict[int, tuple[str, ...]]:
         return {row: said.labels for row, said in self._holding() if said.labels is not None}
-
-    def _rows_with(self, status: str) -> list[int]:
-        return [row for row, said in self._holding() if said.status == status]
 
     def _holding(self) -> Iterator[tuple[int, Said]]:
         """The rows about which something was said, and what holds."""

@@ -102,4 +102,4 @@ class Agreement(NamedTuple):
     people: tuple[str, ...]
     texts: int
     alpha: float | None  # Krippendorff's: 1 is full agreement, 0 what chance would give
-    pairs: dict[tuple[str, str], tuple[int, float, float | None]]  # texts, share agreed, Cohen's kappa
+    pairs: dict[tuple[str, str], tuple[int, float, float | None]]  # texts, share agreed, alpha

@@ -47,15 +47,6 @@ class Modules(NamedTuple):
 OURS = Modules()
 
 
-def is_module(part: Any) -> bool:
-    """Whether this is a module, and not the name of a part.
-
-    >>> is_module("cnn"), is_module(None)
-    (False, False)
-    """
-    return part is not None and not isinstance(part, str)
-
-
 def check_modules(modules: Modules) -> dict[str, Any]:
     """The options of a recipe that modules settle, or an error about what they lack.
 
@@ -94,10 +85,7 @@ def _wrong(part: str, message: str) -> LimelightError:
 
 
 def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> Recipe:
-    """A recipe with modules for its parts; a preset's start is left out, unless it was `given`.
-
-    What reads vectors then reads the bundled word vectors.
-    """
+    """A recipe with modules for its parts; bundled word vectors take the place of a preset's start."""
     own, values, given = check_modules(modules), recipe.values(), set(given)
     reads_words = own.get("encoder") == KINDS["words"]
     unused = {"start": "an encoder or a pooling of your own"}
@@ -123,7 +111,7 @@ def split_modules(options: Mapping[str, Any]) -> tuple[dict[str, Any], Modules]:
     >>> split_modules({"encoder": "cnn", "rows": 8})
     ({'encoder': 'cnn', 'rows': 8}, Modules(encoder=None, pooling=None))
     """
-    own = {part: options[part] for part in Modules._fields if is_module(options.get(part))}
+    own = {part: options[part] for part in Modules._fields if not isinstance(options.get(part), str | None)}
     return {name: value for name, value in options.items() if name not in own}, Modules(**own)
 
 

@@ -94,15 +94,12 @@ def read_weights(content: bytes, expected: Shapes, file: str = FILE) -> dict[str
     Traceback (most recent call last):
     limelight.errors.LimelightError: model.safetensors is not a safetensors file: it is 7 bytes long
     """
-    locations, layout = (
-        tensor_locations(content, expected, file),
-        _layout(header_of(content, file)[0], expected),
-    )
-    stored = {
+    locations = tensor_locations(content, expected, file)
+    layout = _layout(header_of(content, file)[0], expected)
+    return unpack_all({
         name: np.frombuffer(content, _NUMPY[dtype], prod(shape), locations[name].offset).reshape(shape)
         for name, (dtype, shape) in layout.items()
-    }
-    return unpack_all(stored)
+    })  # fmt: skip
 
 
 def tensor_locations(content: bytes, expected: Shapes, file: str = FILE) -> dict[str, Location]:

@@ -8,14 +8,14 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from .comparison import ComparedText, Comparison
-    from .html import compare_html, to_html, to_page
+    from .html import to_html, to_page
     from .reading import PairReading, Reading
     from .save import save_picture, to_json, to_png
     from .svg import to_svg
     from .terminal import to_terminal
 
 __all__ = [
-    "ComparedText", "Comparison", "PairReading", "Reading", "compare_html", "save_picture", "to_html",
+    "ComparedText", "Comparison", "PairReading", "Reading", "save_picture", "to_html",
     "to_json", "to_page", "to_png", "to_svg", "to_terminal",
 ]  # fmt: skip
 
@@ -23,7 +23,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "comparison": "ComparedText Comparison",
-        "html": "compare_html to_html to_page",
+        "html": "to_html to_page",
         "reading": "PairReading Reading",
         "save": "save_picture to_json to_png",
         "svg": "to_svg",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..aspects.sums import AspectShare, AspectSum
+from ..aspects.sums import AspectShare
 from ..text.tasks import find_task
 from . import captions
-from .heat_map import HeatMap
+from .colours import HeatMap
 from .pieces import Pieces, printable
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ MAX_CLAUSES_DRAWN = 8  # of an aspect; of more, those with the largest effects
 
 @dataclass(frozen=True)
 class AspectMaps:
-    """The answer by aspect."""
-
     maps: tuple[HeatMap, ...]  # one for each aspect that is mentioned, in the model's order
     sum_line: str
     not_mentioned: str  # in a sentence; empty if all are mentioned
@@ -33,9 +31,11 @@ def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
     """The maps of a reading; None if its model has no aspects."""
     if not reading.has_aspect_sum:
         return None
-    found, unit = reading.aspect_sum, unit_of(reading)
+    found = reading.aspect_sum
+    unit = {"mean": "stars", "probability": "points", "number": ""}[found.unit]
     mentioned = [share for share in found.aspects if share.mentioned]
-    bias, *effects, rest = shown_parts(found, mentioned, unit)
+    parts = [found.bias, *(share.effect for share in mentioned), found.rest]
+    bias, *effects, rest = captions.aspect_effects(parts, unit)
     names = [printable(share.name) for share in mentioned]
     weights = [pieces.weights(share.weights) for share in mentioned]
     top = max((float(np.abs(own).max(initial=0.0)) for own in weights), default=0.0)
@@ -50,19 +50,10 @@ def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
     terms = [*zip(names, effects, strict=True), ("rest", rest)]
     others = [printable(share.name) for share in found.aspects if not share.mentioned]
     return AspectMaps(
-        tuple(maps), captions.aspect_sum_line(bias, terms, answer, unit), captions.not_mentioned(others),
+        tuple(maps), captions.aspect_sum_line(bias, terms, answer, unit),
+        f"Not mentioned: {', '.join(others)}." if others else "",
         in_stars=unit == "stars" and not find_task(reading.task).is_ordered,
     )  # fmt: skip
-
-
-def unit_of(reading: Reading) -> str:
-    """The unit of the effects, as `captions.UNITS` has it; "" for that of a number."""
-    return {"mean": "stars", "probability": "points", "number": ""}[reading.aspect_sum.unit]
-
-
-def shown_parts(found: AspectSum, mentioned: list[AspectShare], unit: str) -> list[str]:
-    """The bias, the effects and the rest, as they are shown."""
-    return captions.aspect_effects([found.bias, *(share.effect for share in mentioned), found.rest], unit)
 
 
 def _clauses(share: AspectShare, pieces: Pieces) -> tuple[tuple[int, int], ...]:
@@ -72,6 +63,5 @@ def _clauses(share: AspectShare, pieces: Pieces) -> tuple[tuple[int, int], ...]:
 
 
 def _pieces_of(pieces: Pieces, start: int, end: int) -> tuple[int, int]:
-    """The pieces, from first to end, that a part of the text is in."""
     inside = [k for k, (first, last) in enumerate(pieces.spans) if first < end and last > start]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)

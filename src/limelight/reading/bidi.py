@@ -67,7 +67,6 @@ def _levels(directions: Sequence[str | None], words: Sequence[str], base: str) -
 
 
 def _last_known(directions: Iterable[str | None], base: str) -> list[str]:
-    """The last direction up to each place."""
     return list(accumulate(directions, lambda last, here: here or last, initial=base))[1:]
 
 

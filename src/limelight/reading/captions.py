@@ -138,15 +138,6 @@ def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, 
     return f"{bias.lstrip('+')}{percent} without a word{terms} = {answer.lstrip('+')}{amount}"
 
 
-def not_mentioned(names: Sequence[str]) -> str:
-    """The aspects that a text does not mention.
-
-    >>> not_mentioned(["value", "location"])
-    'Not mentioned: value, location.'
-    """
-    return f"Not mentioned: {', '.join(names)}." if names else ""
-
-
 def colours_line(
     label: str, without_colours: bool = False, task: str = DEFAULT_TASK, versus: str = ""
 ) -> str:

@@ -1,8 +1,9 @@
-"""The colours of the heat maps, in light and dark: even steps of lightness, safe for colour-blind readers."""
+"""Heat maps, and their colours, in light and dark: even steps of lightness, safe for colour-blind readers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,19 +42,6 @@ def colour_class(level: int) -> str:
     return f"{'h' if level > 0 else 'c'}{abs(level)}" if level else ""
 
 
-def scale(paper: str, end: str) -> tuple[str, ...]:
-    """`LEVELS` + 1 colours from `paper` to `end`, perceptually even (a straight line in OKLab).
-
-    >>> scale("#ffffff", "#f58220")[0], scale("#ffffff", "#f58220")[-1]
-    ('#ffffff', '#f58220')
-    """
-    steps = np.linspace(0.0, 1.0, LEVELS + 1)[:, None]
-    lab = np.cbrt(_linear(paper) @ _RGB_TO_LMS) * (1 - steps) + np.cbrt(_linear(end) @ _RGB_TO_LMS) * steps
-    linear = np.clip(lab**3 @ np.linalg.inv(_RGB_TO_LMS), 0.0, 1.0)
-    encoded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return tuple("#" + bytes(np.rint(row * 255).astype(np.uint8)).hex() for row in encoded)
-
-
 def rgb(colour: str) -> tuple[int, int, int]:
     """The three channels of `#rrggbb`.
 
@@ -64,17 +52,38 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _linear(colour: str) -> np.ndarray:
-    encoded = np.array(rgb(colour)) / 255
-    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+def _steps(colours: str) -> tuple[str, ...]:
+    return tuple(f"#{each}" for each in colours.split())
 
 
-# Linear sRGB to cone responses. OKLab is linear in their cube roots, so a straight line there is one here.
-_RGB_TO_LMS = np.array(
-    [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
-     [0.0883024619, 0.2817188376, 0.6299787005]]
-).T  # fmt: skip
+# From the paper to an end in even steps of OKLab, which are even to the eye.
+LIGHT = Theme(
+    "#ffffff", "#1f1b16", "#6b655c", "#e6e1d9",
+    _steps("ffffff fff2e9 ffe4d3 ffd7bd ffcaa7 febc91 fcae7a faa062 f89146 f58220"),
+    _steps("ffffff edf4fe dbe9fd c8dffc b6d4fb a4c9f9 92bef7 80b3f5 6ea7f3 5b9cf0"),
+)  # fmt: skip
+DARK = Theme(
+    "#17181b", "#ece9e4", "#a39d94", "#33343a",
+    _steps("17181b 241e1c 32241d 40291e 4e2f1d 5d341c 6c3a1a 7b3f16 8a4510 9a4a05"),
+    _steps("17181b 192029 1c2738 1d2f48 1f3758 203f68 204779 204f8a 20579c 1f5fae"),
+)  # fmt: skip
 
-_WHITE, _BLACK = "#ffffff", "#17181b"
-LIGHT = Theme(_WHITE, "#1f1b16", "#6b655c", "#e6e1d9", scale(_WHITE, "#f58220"), scale(_WHITE, "#5b9cf0"))
-DARK = Theme(_BLACK, "#ece9e4", "#a39d94", "#33343a", scale(_BLACK, "#9a4a05"), scale(_BLACK, "#1f5fae"))
+
+@dataclass(frozen=True)
+class HeatMap:
+    """One colouring of the text, or of both texts of a pair."""
+
+    name: str
+    weights: tuple[np.ndarray, ...]  # (pieces,) for every text
+    top: float  # the weight with the strongest colour
+    rows: tuple[int, ...] = ()  # of A, counted from 0; empty for other maps
+    note: str = ""  # which rows these are, where the name does not say it
+    signed: bool = False
+    bias: float | None = None  # what belongs to no word; with all words' weights it is the score
+    sum_line: str = ""  # the same in a sentence
+    clauses: tuple[tuple[int, int], ...] | None = None  # the pieces to show, from first to end; None: all
+
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, ...]:
+        """(pieces,) for every text: the colour levels."""
+        return tuple(levels(weights, self.top) for weights in self.weights)

@@ -34,9 +34,9 @@ class ComparedText:
 class Comparison(Shown):
     """Two texts, their similarity, and what every pair of words contributes to it.
 
-    The entries of `matrix` add up to `similarity`, and so do those of `by_rows`: nothing is left over. A
-    negative entry speaks against the similarity. A word's contribution, a row or a column of `matrix`, is its
-    effect plus an even share of what no single word explains.
+    The entries of `matrix` add up to `similarity`: nothing is left over. A negative entry speaks against the
+    similarity. A word's contribution, a row or a column of `matrix`, is its effect plus an even share of what
+    no single word explains.
 
     `together` says which words belong together, whether or not they count for much: pictures join words that
     are each other's nearest by it. It agrees far better with people than `matrix`, and adds up to nothing.
@@ -57,7 +57,6 @@ class Comparison(Shown):
     similarity: float  # the cosine: 1 for the same direction, 0 for nothing in common
     matrix: np.ndarray  # (n, m): the contribution of each word of the first with each word of the second
     together: np.ndarray  # (n, m): the cosine of the states of both words, each with a bit of its neighbours'
-    by_rows: np.ndarray | None = None  # (r, r): that of each row of attention with each row of the other text
 
     def __repr__(self) -> str:
         texts = ", ".join(shorten_text(side.text) for side in self.sides)
@@ -95,8 +94,7 @@ class Comparison(Shown):
                 ("first", "second"), self.sides, self.contributions, strict=True
             )
         }
-        by_rows = None if self.by_rows is None else self.by_rows.tolist()
-        pairs = {"matrix": self.matrix.tolist(), "together": self.together.tolist(), "by_rows": by_rows}
+        pairs = {"matrix": self.matrix.tolist(), "together": self.together.tolist()}
         return {"similarity": self.similarity, **sides, **pairs}
 
 

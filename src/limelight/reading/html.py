@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from ..errors import LimelightError
 from . import captions
-from .colours import DARK, LEVELS, LIGHT, Theme, colour_class, levels
-from .heat_map import HeatMap
+from .colours import DARK, LEVELS, LIGHT, HeatMap, Theme, colour_class, levels
 from .links import Links, draw_links, signed
-from .picture import Picture, make_picture, share_scale
+from .picture import Picture, make_picture
 from .pieces import passages, printable
 from .reading import Shown
 
@@ -37,33 +36,19 @@ def to_html(reading: Drawable, *, rows: bool = False) -> str:
     >>> "<b class=h9 title=+0.700>Good</b>" in to_html(GOOD_SOUP)
     True
     """
-    return _with_style(card(make_picture(reading), rows=rows))
-
-
-def compare_html(readings: Sequence[Drawable], names: Sequence[str], *, rows: bool = False) -> str:
-    """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> html = compare_html([GOOD_SOUP, GOOD_SOUP], names=["before", "after"])
-    >>> html.index("before<") < html.index("after<")
-    True
-    """
-    return _with_style(_side_by_side([make_picture(each) for each in readings], names, rows))
+    return f"<style>{style()}</style>\n{card(make_picture(reading), rows=rows)}"
 
 
 def to_page(
-    readings: Iterable[Drawable | Sequence[Drawable] | str], *, title: str = "Limelight",
-    names: Sequence[str] = (), about: Sequence[str] = (), rows: bool = False,
+    readings: Iterable[Drawable | str], *, title: str = "Limelight", about: Sequence[str] = (),
+    rows: bool = False,
 ) -> str:  # fmt: skip
     """A whole page of readings, which explains what it shows; `about` are paragraphs to begin with.
 
-    What each row read opens with a click; with `rows` it is open.
-
-    A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
-    `names`.
+    What each row read opens with a click; with `rows` it is open. A string among the readings is a heading.
 
     >>> from limelight.reading.reading import GOOD_SOUP
-    >>> to_page(["Lunch", GOOD_SOUP, (GOOD_SOUP, GOOD_SOUP)], names=["Monday", "Tuesday"])[:15]
+    >>> to_page(["Lunch", GOOD_SOUP])[:15]
     '<!doctype html>'
     """
     if isinstance(readings, Shown):
@@ -74,13 +59,8 @@ def to_page(
         if isinstance(each, str):
             cards.append(Markup("<h2>{}</h2>").format(each))
             continue
-        if isinstance(each, Sequence):
-            drawn = [make_picture(one) for one in cast("Sequence[Drawable]", each)]
-            cards.append(_side_by_side(drawn, names, rows))
-        else:
-            drawn = [make_picture(each)]
-            cards.append(card(drawn[0], explained=False, rows=rows))
-        pictures += drawn
+        pictures.append(make_picture(each))
+        cards.append(card(pictures[-1], explained=False, rows=rows))
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
     given: dict[str, Any] = {"title": title, "about": about, "style": style()}
@@ -99,26 +79,11 @@ def explanation(pictures: Sequence[Picture]) -> Markup:
     )  # fmt: skip
 
 
-def _with_style(card: Markup) -> str:
-    return f"<style>{style()}</style>\n{card}"
-
-
-def _side_by_side(pictures: Sequence[Picture], names: Sequence[str], rows: bool) -> Markup:
-    if len(pictures) != len(names):
-        raise LimelightError(
-            f"got {len(pictures)} readings side by side and {len(names)} names; give each reading a name",
-            code="names-count",
-        )
-    drawn = zip(share_scale(pictures), names, strict=True)
-    cards = Markup("\n").join(card(each, name, explained=False, rows=rows) for each, name in drawn)
-    return Markup('<div class="limelight-beside">\n{}\n</div>').format(cards)
-
-
-def card(picture: Picture, name: str = "", *, explained: bool = True, rows: bool = False) -> Markup:
+def card(picture: Picture, *, explained: bool = True, rows: bool = False) -> Markup:
     """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
     painter, groups = WordPainter(picture), picture.shown_groups
     return _render(
-        "card.html.jinja", name=name, picture=picture, painter=painter, levels=LEVELS, groups=groups,
+        "card.html.jinja", picture=picture, painter=painter, levels=LEVELS, groups=groups,
         is_open=rows,
         rows=() if len(groups) == len(picture.rows) else picture.rows, tables=painter.tables(),
         notes=explanation([picture]) if explained else "",
@@ -128,9 +93,6 @@ def card(picture: Picture, name: str = "", *, explained: bool = True, rows: bool
 
 def _render(template: str, **given: Any) -> Markup:
     return Markup(templates().get_template(template).render(captions=captions, **given))
-
-
-# ---------------------------------------------------------------- coloured words, and weights as a table
 
 
 class WordPainter:
@@ -238,13 +200,11 @@ class WordPainter:
 
 
 def _shade(links: Links, s: int, t: int) -> str:
-    """The colour of a cell, as an attribute."""
     (level,) = levels(links.matrix[s, t : t + 1], links.top)
     return f" class={colour_class(level)}" if level else ""
 
 
 def _marked_word(word: str, number: str, level: int, known: bool) -> str:
-    """A word with a negative weight or outside the vocabulary."""
     tag = "b" if level else "span"
     classes = [colour_class(level)] * bool(level) + ["u"] * (not known)
     title = number if known else f"{number}, not in the vocabulary"
@@ -254,9 +214,6 @@ def _marked_word(word: str, number: str, level: int, known: bool) -> str:
 def _escape(text: str) -> str:
     """Escape for HTML, carriage returns too: a browser would turn them into line feeds."""
     return escape(text).replace("\r", "&#13;")
-
-
-# ---------------------------------------------------------------- templates and style sheets
 
 
 @cache
@@ -277,7 +234,6 @@ def templates(package: str = __package__) -> Environment:
 
 @cache
 def style() -> Markup:
-    """The style sheet of the pictures, for one `<style>` element."""
     return render_style(templates(), "style.css.jinja")
 
 

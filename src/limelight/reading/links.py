@@ -15,8 +15,8 @@ from .pieces import Pieces
 from .wrap import ems, shorten
 
 if TYPE_CHECKING:
+    from .colours import HeatMap
     from .comparison import Comparison
-    from .heat_map import HeatMap
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn
@@ -59,7 +59,6 @@ class Links:
 
     @property
     def top(self) -> float:
-        """The contribution with the thickest line."""
         return max((abs(weight) for _, _, weight in self.pairs), default=0.0)
 
     @property
@@ -108,9 +107,6 @@ def signed(number: float) -> str:
     return f"−{text}" if number < 0 and float(text) else text
 
 
-# ---------------------------------------------------------------- two columns of words, in reading order
-
-
 class Drawing(NamedTuple):
     """SVG elements, and the space they take from 0, 0 on."""
 
@@ -120,7 +116,6 @@ class Drawing(NamedTuple):
 
 
 def draw_links(texts: Sequence[Pieces], heat: HeatMap, links: Links) -> Drawing:
-    """The words of the pairs and the lines between them."""
     words = [
         {k: shorten(word_name(texts[side], k), _MAX_WORD_EMS, ems) for k in column}
         for side, column in enumerate(links.columns())
@@ -169,7 +164,6 @@ def _line(
 
 
 def _labels(links: Links, x: float, heights: Sequence[dict[int, float]]) -> list[str]:
-    """The numbers of the thick lines, where one does not hide another."""
     found: dict[float, str] = {}
     for s, t, weight in links.pairs:
         y = (heights[0][s] + heights[1][t]) / 2

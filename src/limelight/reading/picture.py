@@ -17,8 +17,8 @@ from ..text.word_kinds import is_function_word
 from . import captions
 from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
+from .colours import HeatMap
 from .comparison import Comparison
-from .heat_map import HeatMap
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
@@ -38,8 +38,6 @@ Sides = tuple[Reading, ...]
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything a picture shows."""
-
     texts: tuple[Pieces, ...]  # one; two for a pair
     overall: HeatMap  # all rows together; of a comparison, what each word does for it
     labels: tuple[str, ...] = ()
@@ -68,14 +66,12 @@ class Picture:
 
     @property
     def answer(self) -> str:
-        """The prediction: a class, several, or a number."""
         if find_task(self.task).is_number:
             return f"{self.probabilities[0]:.4g}"
         return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
 
     @property
     def certainty(self) -> str:
-        """The probability of the prediction, where it is one class."""
         if not find_task(self.task).is_class:
             return ""
         return f"{100 * self.probabilities[self.answers[0]]:.1f}%"
@@ -153,12 +149,10 @@ class Picture:
 
     @property
     def rows_left_out(self) -> int:
-        """How many rows are in groups that are not shown."""
         return len(self.rows) - sum(len(group.rows) for group in self.shown_groups)
 
     @property
     def has_unknown_words(self) -> bool:
-        """Whether any word is outside the model's vocabulary."""
         return not all(known for text in self.texts if _has_words(text) for known in text.known)
 
     @property
@@ -221,25 +215,7 @@ def row_ranges(rows: Sequence[int]) -> str:
     return ", ".join("–".join(map(str, span)) for span in spans)
 
 
-def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
-    """Give the pictures one colour scale for what was read, to make them comparable.
-
-    What decided keeps its own: the scores of two models have nothing in common.
-    """
-    top = max((picture.overall.top for picture in pictures), default=0.0)
-    rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
-
-    def rescale(picture: Picture) -> Picture:
-        groups, rows = (
-            tuple(replace(heat, top=rows_top) for heat in maps) for maps in (picture.groups, picture.rows)
-        )
-        return replace(picture, overall=replace(picture.overall, top=top), groups=groups, rows=rows)
-
-    return list(map(rescale, pictures))
-
-
 def _answers(side: Reading) -> tuple[int, ...]:
-    """The numbers of the predicted classes."""
     answers = find_task(side.task)
     if not answers.has_several:
         return (side.predicted,) if side.labels else ()
@@ -339,7 +315,6 @@ def _row_maps(texts: Texts, sides: Sides) -> tuple[list[HeatMap], list[HeatMap]]
 
 
 def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
-    """The name of a group of rows, and a note on which rows they are."""
     number = f"Row {rows[0] + 1}" if len(rows) == 1 else f"Rows {row_ranges(rows)}"
     if side.max_row and rows == (len(side.attention) - 1,):
         number += ", max"
@@ -349,13 +324,11 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
 
 
 def _row_weights(sides: Sides) -> np.ndarray | None:
-    """(r,): how much each row supports the prediction, in both texts of a pair; None if not known."""
     given = [side.row_weights for side in sides if side.row_weights is not None]
     return np.sum(given, axis=0) if len(given) == len(sides) else None
 
 
 def _most_for(texts: Texts, sides: Sides) -> tuple[str, ...]:
-    """The rows that support the prediction most."""
     weights = _row_weights(sides)
     if weights is None or not any(map(_has_words, texts)):
         return ()

@@ -45,7 +45,6 @@ class Pieces:
 
     @cached_property
     def words(self) -> list[str]:
-        """The text of each piece."""
         return [self.text[start:end] for start, end in self.spans]
 
     @cached_property
@@ -157,5 +156,4 @@ def _is_one_character(before: str, here: str, halves: int) -> bool:
 
 
 def is_flag_half(character: str) -> bool:
-    """Whether it is one of the two letters that make a flag."""
     return "\U0001f1e6" <= character <= "\U0001f1ff"

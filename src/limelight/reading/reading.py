@@ -297,12 +297,7 @@ class Reading(_Predicted):
     @property
     def has_aspect_sum(self) -> bool:
         """Whether the model has aspects, and what decided is a sum: that of other ways is none."""
-        return bool(self.aspect_list.enabled) and self.decided is not None and self.bias is not None
-
-    @property
-    def rest(self) -> float:
-        """What the words that belong to no aspect add to the answer."""
-        return self.aspect_sum.rest
+        return bool(self.aspect_list) and self.decided is not None and self.bias is not None
 
     @cached_property
     def aspect_sum(self) -> AspectSum:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -23,7 +22,9 @@ from .terminal import to_terminal
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-_TITLE = "What decided, and what was read"
+_OF_SEVERAL = (".html", ".json", ".txt")
+_OF_ONE = (".html", ".svg", ".png", ".json", ".txt")
+_TITLE, _SIMILARITY = "What decided, and what was read", "Similarity of two texts"
 _MAX_HEIGHT = 16_000  # pixels of a PNG: a longer text is drawn smaller, because nothing could open it
 
 _BUNDLED = "\u0600"  # from Arabic on, the bundled typeface lacks most letters
@@ -43,33 +44,31 @@ def save_picture(
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
     path, several = Path(path), isinstance(reading, list)
-    formats = _OF_SEVERAL if several else _OF_ONE
-    if path.suffix.lower() not in formats:
+    formats, kind = (_OF_SEVERAL if several else _OF_ONE), path.suffix.lower()
+    if kind not in formats:
         raise LimelightError(
             f"cannot draw {'several texts as ' * several}{path.name}: "
             f"the name must end in one of {', '.join(formats)}",
             code="file-type",
         )
-    content = formats[path.suffix.lower()](reading, rows)
+    content = _draw_as(kind, reading if isinstance(reading, list) else [reading], several, rows)
     with atomic_file(path, overwrite) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _page(reading: Drawable, rows: bool) -> str:
-    title = "Similarity of two texts" if isinstance(reading, Comparison) else _TITLE
-    return to_page([reading], title=title, rows=rows)
-
-
-def _json_list(given: list[Drawable | str], rows: bool) -> str:
-    return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
-
-
-def _plain(reading: Drawable, rows: bool) -> str:
-    return to_terminal(reading, colour=False, width=80, rows=rows)
-
-
-def _plain_list(given: list[Drawable | str], rows: bool) -> str:
-    return "\n\n".join(each if isinstance(each, str) else _plain(each, rows) for each in given) + "\n"
+def _draw_as(kind: str, given: list[Drawable | str], several: bool, rows: bool) -> str | bytes:
+    if kind == ".html":
+        is_comparison = not several and isinstance(given[0], Comparison)
+        return to_page(given, title=_SIMILARITY if is_comparison else _TITLE, rows=rows)
+    if kind == ".txt":
+        plain: Any = {"colour": False, "width": 80, "rows": rows}
+        drawn = (each if several and isinstance(each, str) else to_terminal(each, **plain) for each in given)  # type: ignore[arg-type]
+        return "\n\n".join(drawn) + "\n"
+    one: Any = given[0]
+    if kind == ".json":
+        found = ",\n".join(to_json(each) for each in given if not isinstance(each, str))
+        return f"[{found}]\n" if several else found
+    return to_svg(one, rows=rows) if kind == ".svg" else to_png(one, rows=rows)
 
 
 def to_json(reading: Drawable) -> str:
@@ -135,18 +134,3 @@ def _fonts() -> dict[str, Any]:
     """
     everywhere = f"*{{font-family:'{FONT_FAMILY}' !important}}"
     return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}
-
-
-_Formats = dict[str, Callable[[Any, bool], str | bytes]]
-_OF_ONE: _Formats = {
-    ".html": _page,
-    ".svg": lambda one, rows: to_svg(one, rows=rows),
-    ".png": lambda one, rows: to_png(one, rows=rows),
-    ".json": lambda one, rows: to_json(one),
-    ".txt": lambda one, rows: f"{_plain(one, rows)}\n",
-}
-_OF_SEVERAL: _Formats = {
-    ".html": lambda several, rows: to_page(several, title=_TITLE, rows=rows),
-    ".json": _json_list,
-    ".txt": _plain_list,
-}

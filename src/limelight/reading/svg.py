@@ -11,8 +11,7 @@ from markupsafe import Markup
 from . import captions
 from .aspect_maps import AspectMaps
 from .bidi import is_right_to_left, visual_order
-from .colours import LEVELS, colour_class
-from .heat_map import HeatMap
+from .colours import LEVELS, HeatMap, colour_class
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
 from .picture import Picture, make_picture
@@ -144,7 +143,6 @@ class _Sheet:
         self.y += 29
 
     def links(self, links: Links) -> None:
-        """Lines between the words that belong together."""
         self.text(_MARGIN, links.EFFECTS_NOTE, "note")
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")
@@ -158,7 +156,6 @@ class _Sheet:
         self.text(_MARGIN, links.total, "note")
 
     def caption(self, name: str, heat: HeatMap) -> None:
-        """The name of a map, with its colour scale on the right."""
         self.text(_MARGIN, name, "caption")
         right, end = self.width - _MARGIN, f"{heat.top:.2g}"
         self.text(right, end, "note", "end")
@@ -184,7 +181,6 @@ class _Sheet:
         self.y = max(bottom + 4, self.y) + 5
 
     def map(self, heat: HeatMap, left: float, size: float, brief: bool) -> None:
-        """A map of every text, side by side."""
         count = len(self.picture.texts)
         width = (self.width - _MARGIN - left - _BETWEEN * (count - 1)) / count
         top = bottom = self.y
@@ -232,7 +228,6 @@ class _Sheet:
         self.parts += words
 
     def note(self, note: str) -> None:
-        """A note in as many lines as it needs."""
         for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
             self.y += 17
             self.text(_MARGIN, line, "note")
@@ -256,7 +251,6 @@ class _Sheet:
             self.note(note)
 
     def finish(self) -> str:
-        """The complete SVG, as tall as its contents."""
         width, height = self.width, self.y + _MARGIN
         label = "Similarity of two texts" if self.picture.links else "What the model reads"
         if self.picture.labels:
@@ -278,7 +272,6 @@ class _Sheet:
 
 
 def _wrap_words(text: str, width: float) -> list[str]:
-    """Lines of at most `width` ems, broken between words."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()

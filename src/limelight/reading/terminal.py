@@ -14,8 +14,7 @@ import numpy as np
 
 from . import captions
 from .aspect_maps import AspectMaps
-from .colours import DARK, LEVELS, LIGHT, rgb
-from .heat_map import HeatMap
+from .colours import DARK, LEVELS, LIGHT, HeatMap, rgb
 from .links import Links, signed, word_name
 from .picture import Picture, make_picture
 from .pieces import FOR_TERMINALS
@@ -134,7 +133,6 @@ def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> l
 
 
 def _column(words: list[str]) -> list[str]:
-    """The words, all as wide as the widest."""
     width = max(map(cells, words), default=0)
     return [f"{word}{' ' * (width - cells(word))}" for word in words]
 

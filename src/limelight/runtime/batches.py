@@ -12,9 +12,9 @@ import numpy as np
 from ..config.presets import LANGUAGES
 from ..errors import LimelightError, warn
 from ..text.batches import truncate
-from ..text.small_words import SMALL_WORDS
 from ..text.spelling import spell
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
+from ..text.word_kinds import SMALL_WORDS
 
 JUDGED_WORDS, JUDGED_TEXTS = 6, 200  # a language is judged by no fewer words, and by about so many texts
 FEWEST_KNOWN, FREQUENT, FEWEST_FREQUENT = 0.7, 500, 0.15  # shares of words, and of the first ones

@@ -1,17 +1,12 @@
 """The card of a saved folder, its README.md, for people and for the hub.
 
-Its facts are plain JSON, all of them optional:
+Its facts are plain JSON, all of them optional. Those of docs/format.md, and:
 
     name, language, license      of the model
     data                         {"name": "...", "train": 8544, "dev": 1101, "test": 2210}: rows
     results                      {"dev": {"accuracy": 0.48, ...}, "test": {...}}: numbers by split
-    baselines                    {"dev": {"tf_idf": 0.4, "largest_class": 0.3}, "train_rows": 8544}
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
-    rows                         the words that each row reads, a list each; none: no clear aspect
-    old_dev                      {"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905}: accuracy
-    confidence                   {"temperature": 1.3, "rows": 1101, "curve": [[threshold, share, right], ...]}
-    trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
 and of a reader
     teacher, texts, held_out     what it was taught by, {"files": [...], "rows": n}, texts of its figures
@@ -37,7 +32,6 @@ from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .confidence import overview, reaching, saved_curve
-from .results import forgetting_sentence, with_baselines
 
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
@@ -48,6 +42,7 @@ _CALIBRATED = "Its probabilities are calibrated on texts like the development se
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 _TAGS = ["limelight", "sentence-embedding", "self-attention"]
 _MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
+_BASELINES = {"tf_idf": "TF-IDF + logistic regression", "largest_class": "largest class alone"}
 _FIGURES = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of two rows of attention"}
 
 
@@ -97,7 +92,7 @@ def model_card(
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
         measures=measures,
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],
-        forgotten=forgetting_sentence(facts.get("old_dev")), confusion=_confusion(facts, labels),
+        confusion=_confusion(facts, labels),
         confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
         knows_rows="learnt_rows" in facts,
         trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
@@ -131,8 +126,25 @@ def reader_card(*, recipe: Recipe, vocabulary: int, facts: Mapping[str, Any]) ->
     return card
 
 
+def with_baselines(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The results saved with a model, each followed by the accuracies of its baselines, if there are any.
+
+    >>> found = {"results": {"dev": {"accuracy": 0.6}}, "baselines": {"dev": {"largest_class": 0.3}}}
+    >>> with_baselines(found)
+    {'dev': {'accuracy': 0.6}, 'dev, largest class alone': {'accuracy': 0.3}}
+    """
+    results, saved = (facts.get(key) for key in ("results", "baselines"))
+    shown: dict[str, Any] = {}
+    for split, figures in _mapping(results).items():
+        shown[split] = figures
+        measured = _mapping(_mapping(saved).get(split))
+        for key, name in _BASELINES.items():
+            if isinstance(measured.get(key), float):  # a folder from elsewhere may hold anything
+                shown[f"{split}, {name}"] = {"accuracy": measured[key]}
+    return shown
+
+
 def row_words(facts: Mapping[str, Any]) -> list[str]:
-    """The words of each row, as one line each."""
     rows = facts.get("rows")
     if not isinstance(rows, list):
         return []
@@ -212,9 +224,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# ---------------------------------------------------------------- values from outside, kept in their place
-
-
 def metadata(fields: Mapping[str, Any]) -> str:
     """The hub's block of YAML, every value quoted: no text can break out of it.
 
@@ -259,10 +268,8 @@ def quote(value: Any) -> str:
 
 
 def one_line(value: Any) -> str:
-    """A value as one line."""
     return " ".join(str(value).split())
 
 
 def plain(value: Any) -> str:
-    """Text without markup."""
     return str(value).replace("&", "&amp;").replace("<", "&lt;")

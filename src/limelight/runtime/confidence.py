@@ -124,7 +124,6 @@ def _most_wrong(n: int, precision: float) -> int:
 
 
 def _wrong_at_most(k: int, n: int, precision: float) -> float:
-    """The chance that at most k of n answers are wrong."""
     return float(_binomial(n, precision, k).sum()) if k >= 0 else 0.0
 
 

@@ -40,7 +40,6 @@ def format_config(
     contents: Mapping[str, bytes],
     thresholds: Sequence[float] | None = None,
 ) -> bytes:
-    """The bytes of config.json for a folder of files with these `contents`."""
     config: dict[str, Any] = {
         "format": FORMAT,
         "limelight": __version__,
@@ -74,7 +73,6 @@ def replace_facts(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def _sealed(config: dict[str, Any]) -> bytes:
-    """The bytes of a config.json with its checksum."""
     config["sha256"] = _checksum(config)
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:
@@ -200,7 +198,6 @@ def saved_kind(path: Path) -> str:
 
 
 def _written_by(config: Mapping[str, Any]) -> str:
-    """The version of Limelight that wrote the folder."""
     return " ".join(str(config["limelight"]).split())[:20]
 
 

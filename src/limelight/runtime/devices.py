@@ -42,27 +42,17 @@ class DeviceOptions(TypedDict, total=False):
 def start_runner(
     parts: Parts, *, precision: str | None = None, threads: int | None = None, device: str = "cpu"
 ) -> Runner:
-    """What runs the network of a model."""
     if parts.modules:
         check_choice("with a part of your own, precision", precision, (None, "float32"))
         from .module_runner import ModuleRunner
 
         return ModuleRunner(parts, choose_device(device, "float32")[0], threads)
     device, precision = choose_device(device, precision)
-    return runner_on(device)(parts, precision, threads)
-
-
-def runner_on(device: str) -> type[Runner]:
-    """The class that runs a network on a device.
-
-    >>> runner_on("cpu").__name__
-    'OnnxRunner'
-    """
     if device == "cpu":
-        return OnnxRunner
+        return OnnxRunner(parts, precision, threads)
     from .gpu import TorchRunner
 
-    return TorchRunner
+    return TorchRunner(parts, precision, threads)
 
 
 def _sees_gpu() -> bool:

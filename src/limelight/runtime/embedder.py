@@ -95,21 +95,19 @@ class Embedder:
         """
         return self.compare_many([text], [text2])[0]
 
-    def compare_many(
-        self, texts: Iterable[str], texts2: Iterable[str], *, by_rows: bool = True
-    ) -> list[Comparison]:
-        """A Comparison of each pair; a text in several pairs is read once. `by_rows` costs a bit."""
+    def compare_many(self, texts: Iterable[str], texts2: Iterable[str]) -> list[Comparison]:
+        """A Comparison of each pair; a text in several pairs is read once."""
         pairs = list(check_pairs(check_texts(texts), check_texts(texts2)))
         distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
         found = dict(zip(distinct, self.word_parts(distinct), strict=True))
-        return [self._compare(found[a], found[b], by_rows) for a, b in pairs]
+        return [_compare(found[a], found[b]) for a, b in pairs]
 
-    def _compare(self, a: TextParts, b: TextParts, by_rows: bool) -> Comparison:
-        return Comparison(
-            first=ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector),
-            second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
-            similarity=float(a.vector @ b.vector),
-            matrix=a.parts @ b.parts.T,
-            together=a.states @ b.states.T,
-            by_rows=self._runner.row_products(a.M, b.M) if by_rows else None,
-        )
+
+def _compare(a: TextParts, b: TextParts) -> Comparison:
+    return Comparison(
+        first=ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector),
+        second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
+        similarity=float(a.vector @ b.vector),
+        matrix=a.parts @ b.parts.T,
+        together=a.states @ b.states.T,
+    )

@@ -78,7 +78,6 @@ def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) ->
 def write_embedded(
     out: str | Path, form: str, rows: Iterable[Row], kept: KeptColumns, embed: Embed, overwrite: bool
 ) -> tuple[int, ...]:
-    """Write the rows, each with its embedding."""
     pending, count, shape = deque[Row](), 0, ()
     texts, _ = text_columns(rows, False, pending.append)
     with write_table(out, form, [NewColumn("embedding", "vector")], kept, overwrite=overwrite) as writer:
@@ -88,9 +87,6 @@ def write_embedded(
         if not count:
             raise LimelightError("no texts to embed", code="no-rows")
     return (count, *shape)
-
-
-# ---------------------------------------------------------------- one array
 
 
 def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool = True) -> tuple[int, ...]:
@@ -137,7 +133,6 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
 
 
 def _safetensors_header(shape: tuple[int, ...]) -> bytes:
-    """One tensor, `embeddings`."""
     return safetensors_header({"embeddings": ("float32", shape)}, size=264)
 
 

@@ -1,18 +1,10 @@
-"""The saved folder: a complete trained model, checked before use.
+"""The saved folder: a complete trained model, checked before use. docs/format.md has its files.
 
-    config.json         kind, labels, recipe, facts; sizes and checksums of the files, and its own checksum
-    tokenizer.json      the words
-    model.safetensors   the weights
-    model.onnx          the whole model for other programs; its weights are the bytes of model.safetensors
-    model.int8.onnx     the same in int8, complete in one small file
-    README.md           the model card, yours to edit
-    modules.json        of a reader: how sentence-transformers opens it
-
-Trust: a folder may come from anyone. Python reads only the first three files. They are data, checked for
-names, sizes, types and checksums; the graphs that run are built from the recipe by this program, and of
-tokenizer.json only the words are used. The two ONNX files are never run here, so a crafted one can do no
-harm. Checksums detect damage, not malice: someone who can change a file can change its checksum too, and make
-the model answer differently, but cannot make it run code. `sha256` pins a model that you know.
+Trust: a folder may come from anyone. Python reads only config.json, the words and the weights. They are data,
+checked for names, sizes, types and checksums; the graphs that run are built from the recipe by this program.
+The ONNX files are never run here, so a crafted one can do no harm. Checksums detect damage, not malice:
+someone who can change a file can change its checksum too, and make the model answer differently, but cannot
+make it run code. `sha256` pins a model that you know.
 """
 
 from __future__ import annotations
@@ -91,7 +83,6 @@ class Parts:
 
     @property
     def is_reader(self) -> bool:
-        """Whether its head gives a vector."""
         return self.recipe.model.is_reader
 
 
@@ -275,19 +266,6 @@ def _read_fast(saved: SavedFiles) -> Parts:
     check_weights(weights, expected)
     about = saved.config["facts"], None, saved.version, saved.sha256
     return Parts(recipe, reader.tokenizer, weights, (), False, *about)
-
-
-def save_fast(path: str | Path, parts: Parts) -> None:
-    """Write a folder for `_read_fast`: without words, which must be those of the bundled reader."""
-    own = {name: array for name, array in parts.weights.items() if name not in TABLES}
-    tensors = b"".join(safetensors_pieces(pack_all(own)))
-    facts, words = to_json_values(parts.facts), len(open_folder(BUNDLED).tokenizer) - len(SPECIAL)
-    config = format_config("fast", parts.recipe.to_dict(), (), facts, {"model.safetensors": tensors})
-    card = reader_card(recipe=parts.recipe, vocabulary=words, facts=facts)
-    with atomic_folder(path, LAYOUT, overwrite=True) as folder:
-        for name, content in (("model.safetensors", tensors), ("config.json", config)):
-            (folder / name).write_bytes(content)
-        (folder / "README.md").write_text(card)
 
 
 def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:

@@ -42,7 +42,6 @@ def _damaged() -> LimelightError:
 
 
 def read_forbidden(folder: str | Path) -> list[str]:
-    """The words that a saved model must not read."""
     with open_saved(Path(folder)) as saved:
         return sorted(forbidden_words(saved.config["facts"].get("forbidden")))
 

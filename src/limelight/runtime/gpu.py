@@ -26,7 +26,7 @@ from ..network.outputs import activate
 from ..network.parts import matrix_shape
 from ..text.parallel import in_order
 from ..text.tokenizer import PAD
-from .batches import Sentences, SpelledSentences, chunks
+from .batches import Sentences, SpelledSentences, chunks, collect
 from .runner import Prepare, Runner, check_finite
 from .session import locked_cached_property
 
@@ -64,12 +64,10 @@ class DeviceBatch(NamedTuple):
     gates: Tensor | None  # of these, where those of known words are in a table
 
     def part(self, first: int, count: int) -> DeviceBatch:
-        """Some of the texts."""
         starts, lengths, order = (x[first : first + count] for x in self[1:4])
         return self._replace(starts=starts, lengths=lengths, order=order)
 
     def padded(self, width: int) -> Tensor:
-        """ids (texts, width)."""
         t = torch.arange(width, device=self.ids.device)
         places = (self.starts.unsqueeze(1) + t).clamp(max=len(self.ids) - 1)
         return self.ids[places].masked_fill(t >= self.lengths.unsqueeze(1), PAD)
@@ -97,7 +95,6 @@ class TorchRunner(Runner):
 
     @property
     def network(self) -> Any:
-        """On the device."""
         return self.running[0]
 
     @property
@@ -134,7 +131,6 @@ class TorchRunner(Runner):
 
     @locked_cached_property
     def copies(self) -> torch.cuda.Stream:
-        """Copies results back while the kernels of the next texts run."""
         return torch.cuda.Stream()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,28 +157,16 @@ class TorchRunner(Runner):
             ahead = self.threads + AHEAD
             yield from in_order(lambda x: submit(_prepare, name, x), chain(first, some), ahead)
 
-    def embed_sentences(
-        self,
-        sentences: Sentences,
-        budget: int | None = None,
-        on_batch: Callable[[int], object] = lambda size: None,
-    ) -> np.ndarray:
-        """(sentences, r, 2u): M of each."""
+    def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
         count, size = len(sentences.lengths), self.chunk_size(MEMORY, 1, SENTENCES)
         if 0 < count <= size:
-            on_batch(count)
             return self.rows(sentences, budget, lambda M: M)
-        M = np.empty((count, *matrix_shape(self.recipe.model)), np.float32)
         with ThreadPoolExecutor(AHEAD) as threads:
-            done, parts = 0, sentences.parts(size)
-            for part in in_order(lambda x: threads.submit(self.embed_sentences, x, budget), parts, AHEAD):
-                M[done : done + len(part)] = part
-                done += len(part)
-                on_batch(len(part))
-        return M
+            parts = sentences.parts(size)
+            found = in_order(lambda x: threads.submit(self.embed_sentences, x, budget), parts, AHEAD)
+            return collect(found, count, matrix_shape(self.recipe.model))
 
     def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
-        """(texts, classes)."""
         return activate(self.task, self.rows(sentences, budget, self.network.classify))
 
     def vectors(
@@ -208,7 +192,6 @@ class TorchRunner(Runner):
         return activate(self.task, copied())
 
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
-        """One block."""
         with torch.no_grad(), self._exclusive_launch():
             copied = self._copy(self._logits(*map(self._upload, M)))
         return activate(self.task, copied()) if output == "probabilities" else copied()
@@ -245,7 +228,6 @@ class TorchRunner(Runner):
     def encode(
         self, sentences: Sentences, budget: int, *outputs: str
     ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-        """Run every batch; yield the indices of its sentences and the named outputs."""
         batches = self._batches(sentences, budget)
         with self._exclusive_launch():
             words = self._upload_words(sentences, batches)

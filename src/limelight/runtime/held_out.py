@@ -34,7 +34,6 @@ class HeldOut(NamedTuple):
 
     @property
     def trained_on(self) -> int:
-        """The rows that were learnt from."""
         return int(self.learnt.sum())
 
     @property
@@ -44,7 +43,6 @@ class HeldOut(NamedTuple):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether some rows were learnt from and others not."""
         return 0 < self.trained_on < len(self.learnt)
 
     @property

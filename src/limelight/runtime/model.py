@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Unpack
@@ -235,18 +235,13 @@ class Model(Embedder):
 
     # ------------------------------------------------------------ embeddings
 
-    def embed_ids(
-        self, ids: Sequence[np.ndarray], *, on_batch: Callable[[int], object] = lambda size: None
-    ) -> np.ndarray:
+    def embed_ids(self, ids: Sequence[np.ndarray]) -> np.ndarray:
         """M of texts given as word ids, at least one id each: (texts, r, 2u).
-
-        `on_batch` is called with the number of texts in each finished batch, for a progress bar.
 
         >>> ids = [model.tokenizer.locate(text)[0] for text in ("good", "not bad")]  # doctest: +SKIP
         >>> model.embed_ids(ids)  # doctest: +SKIP
         """
-        sentences = Sentences.join(ids).check(self.tokenizer.count)
-        return self._runner.embed_sentences(sentences, on_batch=on_batch)
+        return self._runner.embed_sentences(Sentences.join(ids).check(self.tokenizer.count))
 
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.
@@ -325,7 +320,6 @@ class Model(Embedder):
         return off
 
     def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
-        """The numbers of the class to ask about and of the one to ask against."""
         answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"

@@ -30,7 +30,6 @@ class ModuleRunner(Runner):
 
     @locked_cached_property
     def network(self) -> Network:
-        """On the device."""
         words = self.tokenizer.all_words if isinstance(self.tokenizer, OpenTokenizer) else ()
         sizes = len(self.tokenizer), self.classes, self.pair
         own = copy.deepcopy(self.modules)  # the user's stays as it is
@@ -44,7 +43,6 @@ class ModuleRunner(Runner):
     def encode(
         self, sentences: Sentences, budget: int, *outputs: str
     ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-        """Run every batch; yield the indices of its sentences and the named outputs."""
         for batch in sentences.batches(budget):
             feed = sentences.feed(batch)
             ids, lengths = (torch.from_numpy(feed[name]).to(self.device) for name in ("ids", "lengths"))
@@ -60,7 +58,6 @@ class ModuleRunner(Runner):
 
     @torch.no_grad()
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
-        """One block."""
         given = [torch.from_numpy(np.ascontiguousarray(each)).to(self.device) for each in M]
         features = self.network.relate(*given) if self.pair else given[0]
         logits = check_finite([self.network.classify(features).float().cpu().numpy()])[0]

@@ -24,7 +24,6 @@ Parts = tuple[Recipe, Tokenizer, dict[str, np.ndarray], dict[str, Any]]
 
 
 def read_old_reader(saved: SavedFiles) -> Parts:
-    """Recipe, tokenizer, weights in float32, and facts."""
     content = saved.read(OLD_READER, MAX_BYTES)
     header, _ = header_of(content, OLD_READER)
     recipe = recipe_of({name: _shape(name, entry) for name, entry in header.items()})
@@ -44,7 +43,6 @@ def read_old_reader(saved: SavedFiles) -> Parts:
 
 
 def tokenizer_of(words: list[str] | tuple[str, ...]) -> Tokenizer:
-    """The tokenizer of a reader of these words."""
     return Tokenizer.from_words(words, split_characters=not has_joined_characters(words))
 
 

@@ -103,7 +103,6 @@ class OnnxRunner(Runner):
                 lock.release()
 
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
-        """One block."""
         return check_finite(self.head.run(dict(zip(("M", "M2"), M, strict=False)), output))[0]
 
     def encode(

@@ -74,8 +74,6 @@ def predict_table(
 
 
 class Labelled(NamedTuple):
-    """What a model predicts for rows with labels."""
-
     outputs: np.ndarray  # (rows, classes)
     truth: np.ndarray  # as in text/tasks.py: class numbers (rows,), or others
     learnt: np.ndarray | None  # (rows,) bool: whether it learnt from them; None if it does not know
@@ -132,7 +130,7 @@ class Predictions:
                 "this model predicts numbers: it has no probabilities, and no next labels", code="model-task"
             )
         self.model, self.words, self.probabilities = model, words, probabilities
-        self.aspects = require_aspects(model.aspects).enabled if aspects else ()
+        self.aspects = require_aspects(model.aspects) if aspects else ()
         self.top = min(top, len(model.labels))
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
@@ -141,7 +139,6 @@ class Predictions:
         self.columns = [column for column, _ in self._new(np.empty((0, len(model.labels)), np.float32))]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
-        """Predict for every row, write them and return their number."""
         count = 0
         for some, values in self.stream(rows, progress):
             writer.append(some, values)

@@ -69,8 +69,6 @@ class Runner(ABC):
         """(k, r, 2u): M without each of the `words` of a text, from its states H (n, 2u) and A (r, n)."""
         return matrix_without(H, A, rows_of(self.recipe.model).maxima, words)
 
-    # ------------------------------------------------------------ the head
-
     def classify(self, *M: np.ndarray) -> np.ndarray:
         """Probabilities (n, classes) from M (n, r, 2u), or for pairs from two of them."""
         return self._in_blocks("probabilities", *M)
@@ -86,7 +84,6 @@ class Runner(ABC):
         return np.concatenate([self.run_head(*block, output=output) for block in blocks])
 
     def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
-        """(texts, classes)."""
         return self.classify(self.embed_sentences(sentences, budget))
 
     def pair_probabilities(self, prepared: tuple[Sentences, np.ndarray], budget: int) -> np.ndarray:
@@ -106,23 +103,14 @@ class Runner(ABC):
         # of a text without words, a reader without an LSTM gives zeros
         return v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-12) if unit_length else v
 
-    # ------------------------------------------------------------ the encoder
-
-    def embed_sentences(
-        self,
-        sentences: Sentences,
-        budget: int | None = None,
-        on_batch: Callable[[int], object] = lambda size: None,
-    ) -> np.ndarray:
-        """(sentences, r, 2u): M of each, in their order; `on_batch` is called with the size of each batch."""
+    def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
+        """(sentences, r, 2u): M of each, in their order."""
         M = np.empty((len(sentences.lengths), *matrix_shape(self.recipe.model)), np.float32)
         for batch, (M_batch,) in self.encode(sentences, budget or self.batch_words, "M"):
             M[batch] = M_batch
-            on_batch(len(batch))
         return M
 
     def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
-        """Everything the encoder computes for each text."""
         max_length = self.recipe.text.max_length or None
         located = [self.tokenizer.locate(text) for text in texts]
         ids, offsets = ([pair[side][:max_length] for pair in located] for side in (0, 1))
@@ -134,15 +122,12 @@ class Runner(ABC):
                 encoded[k] = EncodedText(texts[k], ids[k] != UNKNOWN, offsets[k], m, a[:, :n], h[:n])
         return [encoded[k] for k in range(len(texts))]
 
-    # ------------------------------------------------------------ the words' shares in a text's vector
-
     @locked_cached_property
     def vector_parts(self) -> VectorParts:
         """From M to the vectors that texts are compared by."""
         return VectorParts(self.weights, self.recipe.model, self.threads, self.without_words)
 
     def parts(self, texts: list[str]) -> list[TextParts]:
-        """The vector of each text and what each word does to it."""
         of, sentences, found = self.vector_parts, self.sentences(texts), {}
         for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             lengths = sentences.lengths[batch].tolist()
@@ -154,14 +139,8 @@ class Runner(ABC):
                 ids, offsets = self.tokenizer.locate(texts[k])
                 known, effects = ids[:n] != UNKNOWN, effects_of(v[row], v_without[row])
                 states = with_neighbours(H[row, :n])
-                found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects, states)
+                found[k] = TextParts(texts[k], offsets[:n], known, unit(v[row]), effects, states)
         return [found[k] for k in range(len(texts))]
-
-    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        """(r, r): each row's share in one unit vector times each row's share in the other."""
-        return self.vector_parts.row_products(M, M2)
-
-    # ------------------------------------------------------------ some texts at a time
 
     def stream(
         self,

@@ -16,7 +16,6 @@ from .folder import is_reader_folder
 
 
 def read_aspects(folder: str | Path) -> Aspects:
-    """The aspects of a saved model."""
     _check_kind(folder)
     with open_saved(Path(folder)) as saved:
         return saved_aspects(saved.config["facts"].get("aspects"))

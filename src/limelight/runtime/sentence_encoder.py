@@ -158,8 +158,6 @@ class SentenceEncoder(Embedder, metaclass=_KnownToTopicLibraries):
         mask = np.arange(feed["ids"].shape[1]) < feed["lengths"][:, None]
         return {"input_ids": feed["ids"].astype(np.int64), "attention_mask": mask.astype(np.int64)}
 
-    # ------------------------------------------------------------ what tools call a SentenceTransformer for
-
     def to(self, device: Any = None) -> Self:
         """The same, if it runs on this device; another is chosen when a reader is loaded."""
         if device is not None and str(device) not in (self.device, f"{self.device}:0"):
@@ -238,7 +236,6 @@ def _given_once(sentences: Any, texts: Any, inputs: Any) -> Any:
 
 
 def _check_count(name: str, value: Any) -> None:
-    """Raise unless it is None or a whole number of at least 1."""
     if value is not None and (not isinstance(value, Integral) or isinstance(value, bool)):
         raise bad_value(f"{name} is {value!r}; it must be a whole number")
     check_at_least(name, value, 1)

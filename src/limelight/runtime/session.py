@@ -107,14 +107,12 @@ class Session:
             return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def run(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """Compute the named outputs."""
         session = self._session or self._restart()
         with _calls, _memory_errors():
             values: list[np.ndarray] = session.run(list(outputs), {**feed, **self._tables})
         return values
 
     def _restart(self) -> onnxruntime.InferenceSession:
-        """Start again after a fork."""
         with start_lock:
             if self._session is None:
                 self._session = self._start()

@@ -140,7 +140,6 @@ class Start(Parts):
 
     @property
     def fingerprint(self) -> str:
-        """Tells these weights from others."""
         check = 0
         for name in sorted(self.weights):
             check = crc32(np.ascontiguousarray(self.weights[name]).data, check)
@@ -165,10 +164,10 @@ def load_start(name: str, folder: str | Path = "") -> Start:
 class Chooser:
     """The recipe of a user who named none, once the table is read, and the reader that it starts from.
 
-    `cores` are those that train, for an estimate of the time; 0 says nothing.
+    `cores` are those that train, for an estimate of the time; on a GPU 0. None says nothing.
     """
 
-    def __init__(self, recipe: Recipe, given: Collection[str], cores: int = 0) -> None:
+    def __init__(self, recipe: Recipe, given: Collection[str], cores: int | None = None) -> None:
         self.recipe, self.given, self.cores = recipe, given, cores
 
     def __call__(self, size: Size) -> tuple[str, Start]:
@@ -176,14 +175,14 @@ class Chooser:
         self.recipe, start = start_of(choice.apply(self.recipe, self.given), self.given)
         assert start is not None
         self.start = start
-        if self.cores:
+        if self.cores is not None:
             print(describe(self.recipe, choice, size, self.cores), file=sys.stderr)
         return self.recipe.text.start, start
 
     def settled(self, facts: Mapping[str, Any]) -> tuple[Recipe, Start]:
         """The recipe and the reader for a data set with these facts, encoded in this process or another."""
         if not hasattr(self, "start"):
-            self.cores = 0
+            self.cores = None
             self(Size(**facts["size"]))
         return self.recipe, self.start
 

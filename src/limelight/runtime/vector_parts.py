@@ -50,16 +50,3 @@ class VectorParts:
         """(texts, size) from reduced rows (texts, r, rank)."""
         flat = M.reshape(len(M), -1)
         return self.maps[1].run({"X": flat}, "Y")[0] if self.maps else flat
-
-    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        """(r, r): each row's share in one unit vector times each row's share in the other."""
-        rows, rows2 = (self.map_rows(_one_by_one(self.reduce(each))) for each in (M, M2))  # (r, size)
-        length, length2 = (np.linalg.norm(each.sum(axis=0)) for each in (rows, rows2))
-        return np.asarray(rows @ rows2.T / max(length * length2, np.finfo(np.float32).tiny))
-
-
-def _one_by_one(M: np.ndarray) -> np.ndarray:
-    """(r, r, k): each row of M (r, k) alone, with zeros in place of the others."""
-    rows = np.zeros((len(M), *M.shape), M.dtype)
-    rows[np.arange(len(M)), np.arange(len(M))] = M
-    return rows

@@ -33,8 +33,8 @@ class TextParts:
     """A text with the share of each of its words in its vector.
 
     >>> effects = np.array([[0.6, -0.2], [-0.4, 0.8]])
-    >>> places, known, M = np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.zeros((1, 2))
-    >>> text = TextParts("Good soup", places, known, M, np.array([1.0, 0.0]), effects, states=np.eye(2))
+    >>> places, known = np.array([[0, 4], [5, 9]]), np.ones(2, bool)
+    >>> text = TextParts("Good soup", places, known, np.array([1.0, 0.0]), effects, states=np.eye(2))
     >>> text.parts.round(3).tolist(), text.parts.sum(axis=0).round(6).tolist()
     ([[1.0, -0.5], [0.0, 0.5]], [1.0, 0.0])
     """
@@ -42,7 +42,6 @@ class TextParts:
     text: str
     offsets: np.ndarray  # (n, 2)
     known: np.ndarray  # (n,): False where the word is outside the vocabulary
-    M: np.ndarray  # (r, 2u)
     vector: np.ndarray  # (size,): e, of length 1
     effects: np.ndarray  # (n, size): e - e_t
     states: np.ndarray  # (n, 2u): of length 1, with a bit of the neighbours'

@@ -35,7 +35,6 @@ from .index_folder import (
 )  # fmt: skip
 from .keys import find_rows
 from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
-from .spool import Spool
 from .words import LANGUAGES, RULES, WordRules
 
 _Item = TypeVar("_Item")
@@ -59,9 +58,9 @@ def new_config(
     return config, loaded
 
 
-def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules | None:
-    """How the index finds words; None if it has none."""
-    return WordRules(config.language, model.tokenizer) if config.words else None
+def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules:
+    """How the index finds words."""
+    return WordRules(config.language, model.tokenizer)
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -149,7 +148,7 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
 
     If texts of it were deleted, it counts as new: with keys, if any were, and without keys, if all were.
     """
-    found = config.find_source(corpus.text, corpus.is_same)
+    found = config.find_source(corpus.text, corpus.sha256)
     if found is None:
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     if not found.finished:
@@ -176,7 +175,6 @@ class _Replaced:
         self._dead = ~living_texts(shards)
 
     def check_none(self, corpus: Corpus) -> None:
-        """Raise if there is one."""
         found = find_rows(self._config, self._shards, corpus.keys)
         taken = [key for key, places in found.items() if places[0] < self._first]
         if taken:
@@ -210,7 +208,6 @@ def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
 
 
 def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
-    """Delete the rows that have these keys; return how many there were."""
     config, shards = open_shards(folder)
     found = find_rows(config, shards, keys)
     if found:
@@ -222,9 +219,6 @@ def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
     return len(found)
 
 
-# ---------------------------------------------------------------- a whole index
-
-
 def build(
     folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: Model | Reader,
     overwrite: bool, progress: bool,
@@ -232,10 +226,9 @@ def build(
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     with ExitStack() as stack:
-        spool = stack.enter_context(Spool(folder))
         for corpus in corpora:
             corpus.key = config.key
-            corpus.check(spool, config.unit)  # unusable rows are reported before the long work
+            corpus.check(config.unit, folder)  # unusable rows are reported before the long work
         _check_keys(corpora)
         stack.enter_context(writing(folder))
         _check_free(folder, overwrite)  # another process may have made one meanwhile

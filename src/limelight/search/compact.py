@@ -21,7 +21,7 @@ MAX_DELETED = 0.25  # of the texts of an index, before adding to it drops them
 MAX_ALIKE = 8  # neighbouring shards of a size, before adding joins them: each is a file to open and search
 
 
-def tidy(folder: Path, rules: WordRules | None) -> None:
+def tidy(folder: Path, rules: WordRules) -> None:
     """Drop deleted texts if they are many, and join small shards if they are many."""
     config, shards = open_shards(folder)
     if config.deleted is not None and config.deleted.count > MAX_DELETED * config.rows:
@@ -40,7 +40,7 @@ def tidy(folder: Path, rules: WordRules | None) -> None:
         size *= MAX_ALIKE
 
 
-def compact(folder: Path, rules: WordRules | None) -> None:
+def compact(folder: Path, rules: WordRules) -> None:
     """Drop deleted texts, and join shards that are less than half full; `rules` are those of its words."""
     config, shards = open_shards(folder)
     for source in config.sources:
@@ -75,7 +75,7 @@ def _runs(shards: Sequence[Shard], joins: Callable[[Shard], bool]) -> list[list[
 
 
 def _rewrite(
-    folder: Path, config: IndexConfig, rules: WordRules | None, runs: Sequence[list[Shard]],
+    folder: Path, config: IndexConfig, rules: WordRules, runs: Sequence[list[Shard]],
     chosen: Callable[[list[Shard]], bool], drop: bool = True,
 ) -> list[ShardEntry]:  # fmt: skip
     """The entries of all shards, after those of the chosen runs are written anew."""
@@ -94,7 +94,6 @@ def _rewrite(
 def _pieces(
     run: Sequence[Shard], rows: int, drop: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]]:
-    """The vectors, scales and entries of each new shard."""
     kept = [range(len(shard)) if shard.alive is None or not drop else np.flatnonzero(shard.alive).tolist()
             for shard in run]  # fmt: skip
     at = [(shard, place) for shard, places in zip(run, kept, strict=True) for place in places]

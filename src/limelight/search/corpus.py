@@ -5,24 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import suppress
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError, bad_value, tidy_os_errors, warn
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
-from ..storage.open_files import open_regular
+from ..tables.aside import Aside
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
 from ..tables.table import Table, open_table
 from ..text.sentences import passage_spans, sentence_spans
-from .index_folder import GIVEN
 from .keys import key_text
-from .spool import Spool
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
 LONG_TEXT = 10_000  # characters: far more than one vector can say
@@ -33,11 +29,10 @@ class Corpus:
     """Texts to index: a table, or texts in memory. `check` reads them, once.
 
     >>> corpus = Corpus(["Good soup. Cold tea.", {"text": "Late train.", "stars": 1}])
-    >>> with Spool() as spool:
-    ...     corpus.check(spool, "sentences")
-    ...     [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
-    ...     list(corpus.entries())[1:]
+    >>> corpus.check("sentences")
+    >>> [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
     [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
+    >>> list(corpus.entries())[1:]
     [{'text': 'Late train.', 'row': 2, 'columns': {'stars': 1}}]
     """
 
@@ -56,14 +51,17 @@ class Corpus:
         elif not isinstance(given, Iterable):
             raise bad_value(f"the corpus is of type {type(given).__name__}; give a table's path or texts")
         else:
-            self.name = f"{len(given):,} texts" if isinstance(given, Sized) else "the texts"
-            self._where = "texts"
+            self.name = self._where = "texts"
 
-    def check(self, spool: Spool, unit: str = "texts") -> None:
-        """Read everything and put it aside. Raise if there is nothing to index, or at the first row that
-        cannot be used."""
-        part = spool.put(self._read())
-        self.sha256, self._rows = part.sha256, partial(spool.read, part)
+    def check(self, unit: str = "texts", folder: Path | None = None) -> None:
+        """Read everything and put it aside, beside a folder. Raise if there is nothing to index, or at the
+        first row that cannot be used."""
+        place = folder and next(each for each in folder.resolve().parents if each.is_dir())
+        self._rows, digest = Aside(self._where, place), hashlib.sha256()
+        for row, line in self._read():
+            self._rows.append(row)
+            digest.update(line + b"\n")
+        self.sha256 = digest.hexdigest()
         if next(self.entries(unit), None) is None:
             raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
         if self._long and unit == "texts":
@@ -73,7 +71,7 @@ class Corpus:
 
     def entries(self, unit: str = "texts") -> Iterator[dict[str, Any]]:
         """Each text, or each sentence or passage of it, with its row's number, from 1, and other columns."""
-        for number, text, columns in self._rows():
+        for number, text, columns in self._rows:
             if unit == "texts":
                 yield {"text": text, "row": number, "columns": columns}
                 continue
@@ -83,32 +81,15 @@ class Corpus:
             for start, end in spans:
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
-    def is_same(self, sha256: str) -> bool:
-        """Whether this is the digest of these rows; or of their file or list, as 0.2 had it."""
-        kind, _, digest = sha256.rpartition(":")
-        return digest == (self._given_sha256 if kind == GIVEN else self.sha256)
-
-    @cached_property
-    def _given_sha256(self) -> str:
-        if self.path is None:
-            given = list(self._given) if isinstance(self._given, Sequence) else []
-            with suppress(TypeError, ValueError):  # no index had such a list
-                return hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()
-            return ""
-        with tidy_os_errors(f"cannot read {self.path}"), open_regular(file_of(self.path)) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    # ------------------------------------------------------------ reading
-
-    def _read(self) -> Iterator[bytes]:
-        """The number, text and columns of each row that can be used, as a line of JSON."""
+    def _read(self) -> Iterator[tuple[list[Any], bytes]]:
+        """The number, text and columns of each row that can be used; and the same as JSON."""
         number = 0
         for number, (text, columns) in enumerate(self._values(), 1):
             try:
                 if isinstance(text, BadRowError):
                     raise text
                 text = check_text(text, f"column {self.text!r}" if self.text else "it")
-                line = self._line(number, text, columns)
+                found = self._line(number, text, columns)
             except BadRowError as error:
                 if self.on_bad == "error":
                     hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
@@ -117,22 +98,23 @@ class Corpus:
                 self.skipped += 1
             else:
                 self._long += len(text) > LONG_TEXT
-                yield line
+                yield found
         if number == self.skipped:
             raise LimelightError(f"{self._where}: no texts to index", code="no-rows")
         if self.path is None:
             self.name = f"{number:,} texts"
 
-    def _line(self, number: int, text: str, columns: dict[str, Any]) -> bytes:
+    def _line(self, number: int, text: str, columns: dict[str, Any]) -> tuple[list[Any], bytes]:
         try:
             columns = {str(name): to_json_values(value, str) for name, value in columns.items()}
-            line = _encode([number, text, columns])
+            row = [number, text, columns]
+            line = _encode(row)
         except (ValueError, RecursionError):
             fault = "a column has a number of thousands of digits, or lists that are nested too deeply"
             raise BadRowError(fault) from None
         if self.key is not None:
             _check_key(self.key, columns.get(self.key), number, self.keys)
-        return line.encode("utf-8", "surrogatepass")
+        return row, line.encode("utf-8", "surrogatepass")
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The text of each row, or what is wrong with it, and its other columns."""
@@ -162,7 +144,6 @@ class Corpus:
             raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
 
     def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
-        """The text of a row in memory, and its other columns."""
         if not isinstance(row, Mapping):
             return row, {}
         name = self.text or "text"

@@ -133,7 +133,6 @@ def split_query(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _blocks(shards: Sequence[Shard]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """The place of the first vector, the vectors and the scales of each block."""
     first = 0
     for shard in shards:
         size = max(1, BLOCK_BYTES // shard.vectors.shape[1])
@@ -161,7 +160,6 @@ class _Best:
                 self.found[query].append((row[places], first + places))
 
     def sorted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Scores and places, (queries, k) each."""
         scores, places = (np.empty((len(self.found), self.k), kind) for kind in (np.float32, np.int64))
         for query, parts in enumerate(self.found):
             each_score, each_place = (np.concatenate(side) for side in zip(*parts, strict=True))

@@ -71,8 +71,7 @@ def parse_conditions(given: Iterable[str]) -> list[Condition]:
     found = []
     for each in given:
         sign = _SIGN.search(each) if isinstance(each, str) else None
-        column = each[: sign.start()].strip() if sign else ""
-        if sign is None or not column:
+        if not sign or not (column := each[: sign.start()].strip()):
             todo = "write column=value, or !=, or <, >, <=, >= and a number"
             raise bad_value(f"cannot filter by {shown(each)}; {todo}")
         found.append(_checked(column, sign[0], each[sign.end() :].strip()))

@@ -83,8 +83,6 @@ def _count_words(model: Model | Reader, text: str) -> int:
 
 
 class _PairFinder:
-    """The pairs of the words of a query with those of texts."""
-
     def __init__(self, model: Model | Reader, query: str) -> None:
         self._model, self._query = model, query
         self.can_read = _count_words(model, query) <= MAX_WORDS
@@ -116,7 +114,7 @@ class _PairFinder:
 
 def compare_hit(model: Model | Reader, query: str, hit: Hit) -> Comparison:
     """All pairs of words of a query and a hit. They add up to the index's cosine, of vectors in 8 bits."""
-    (found,) = model.compare_many([query], [hit.text], by_rows=False)
+    (found,) = model.compare_many([query], [hit.text])
     matrix = found.matrix.astype(np.float64)
     return replace(found, similarity=hit.cosine, matrix=matrix + _rounding(matrix, hit.cosine))
 

@@ -34,7 +34,6 @@ from .hit_words import find_words
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import SCORERS, Ranked, Ranking
 from .shards import damaged
-from .spool import Spool
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -138,13 +137,14 @@ class Index:
         return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
 
     def _add(self, given: Corpus, progress: bool, update: bool) -> int:
-        with writing(self.folder), Spool(self.folder) as spool:
+        with writing(self.folder):
             config = read_config(self.folder)  # another process may have replaced the one that is open here
+            config.check_current()
             given.key = config.key
             if update and config.key is None:
                 fault = "the index has no key column to update by; build it with --key"
                 raise LimelightError(f"{fault}, or delete by number and add", code="index-without-keys")
-            given.check(spool, config.unit)
+            given.check(config.unit, self.folder)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
             tidy(self.folder, word_rules(config, model))
@@ -165,6 +165,7 @@ class Index:
         >>> [hit.text for hit in index.search("cold soup", by="words")]
         ['Hot soup.']
         """
+        self.config.check_current()
         with writing(self.folder):
             deleted = delete_rows(self.folder, [keys] if isinstance(keys, str | int | float) else keys)
         self._reopen()
@@ -174,6 +175,7 @@ class Index:
         """Write the shards anew without deleted texts, and join small ones. Nothing is read by the model."""
         with writing(self.folder):
             self._reopen()  # another process may have replaced the one that is open here
+            self.config.check_current()
             compact(self.folder, word_rules(self.config, self.model))
         self._reopen()
 

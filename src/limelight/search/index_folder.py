@@ -1,11 +1,8 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
-    index.json                              the model, the corpora, the files with their sizes and checksums
-    shard-000000-3f2a…c1.safetensors        up to 65,536 texts
-    deleted-3f2a…c1.safetensors             which texts are deleted, if some are
-
-A file's name has the start of its SHA-256, and what is in it never changes. index.json is replaced in one
-step: whoever reads the folder sees all of a change or none of it, however the process that writes ends.
+docs/search.md has the files. A file's name has the start of its SHA-256, and what is in it never changes.
+index.json is replaced in one step: whoever reads the folder sees all of a change or none of it, however the
+process that writes ends.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
@@ -33,7 +30,6 @@ from .words import LANGUAGES, RULES
 
 FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
 FILE = "index.json"
-GIVEN = "given"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
@@ -48,7 +44,7 @@ class Source:
     """A corpus in the index. Its texts come after those of the corpora before it."""
 
     name: str
-    sha256: str  # of its rows; after `GIVEN`, of the file or list that they were in
+    sha256: str  # of its rows
     text: str | None  # its text column
     finished: bool = False
     rows: int = 0  # its texts that are in the shards
@@ -63,8 +59,6 @@ class Source:
 
 @dataclass
 class IndexConfig:
-    """What index.json holds."""
-
     model: str  # a folder, or "reader"
     model_sha256: str  # of its config.json
     size: int  # of a vector
@@ -86,34 +80,33 @@ class IndexConfig:
 
     @property
     def rows(self) -> int:
-        """All texts, the deleted ones too."""
         return sum(shard.rows for shard in self.shards)
 
     @property
     def living(self) -> int:
-        """The texts that are not deleted."""
         return self.rows - (self.deleted.count if self.deleted else 0)
 
-    def find_source(self, text: str | None, is_same: Callable[[str], bool]) -> Source | None:
+    def check_current(self) -> None:
+        """Raise at an index of 0.2: it is searched, and no longer changed."""
+        if not self.words:
+            fault = "the index is from an earlier version and can be searched by meaning only"
+            raise LimelightError(f"{fault}; build it again to change it", code="index-without-words")
+
+    def find_source(self, text: str | None, sha256: str) -> Source | None:
         """A corpus that is in the index, in part or as a whole, by its text column and its digest."""
         for source in reversed(self.sources):
-            if source.text == text and is_same(source.sha256):
+            if (source.text, source.sha256) == (text, sha256):
                 return source
             source.check_finished()
         return None
 
     def new_source(self, name: str, sha256: str, text: str | None) -> Source:
-        """A corpus that is not in the index yet."""
         self.sources.append(Source(name, sha256, text, before=self.numbered))
         return self.sources[-1]
 
     @property
     def shard_rows(self) -> int:
-        """The texts of a full shard."""
         return max(1, min(SHARD_TEXTS, SHARD_BYTES // self.size))
-
-
-# ---------------------------------------------------------------- writing
 
 
 def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> None:
@@ -146,9 +139,6 @@ def layout(folder: Path) -> FolderLayout:
     """What may be in the folder if it is to be replaced."""
     ours = [path.name for path in folder.glob("*") if is_ours(path.name)]
     return FolderLayout("an index", (FILE,), tuple(ours))
-
-
-# ---------------------------------------------------------------- reading
 
 
 def read_config(folder: str | Path) -> IndexConfig:
@@ -188,26 +178,15 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
 
 
 def _map_shards(config: IndexConfig, files: Mapping[str, BinaryIO]) -> list[Shard]:
-    """The shards, which know what is deleted of them; the numbers of rows are added to an index of 0.2."""
+    """The shards, which know what is deleted of them."""
     given = config.size, config.words > 0, config.key is not None
     shards = [map_shard(files[each.file], each, *given) for each in config.shards]
-    if not config.numbered:
-        _number_rows(config, shards)
     if config.deleted is None:
         return shards
     dead = np.zeros(config.rows, bool)
     dead[: config.deleted.rows] = read_deleted(files[config.deleted.file], config.deleted)
     parts = np.split(dead, list(accumulate(map(len, shards)))[:-1])
     return [shard.without(part) for shard, part in zip(shards, parts, strict=True)]
-
-
-def _number_rows(config: IndexConfig, shards: Sequence[Shard]) -> None:
-    last = dict(zip(accumulate(map(len, shards)), shards, strict=True))  # a corpus ended with its shard
-    end = 0
-    for source in config.sources:
-        source.before, end = config.numbered, end + source.rows
-        if source.rows and end in last:
-            config.numbered += int(last[end].entry(len(last[end]) - 1)["row"])
 
 
 def check_shards(folder: str | Path, config: IndexConfig) -> None:
@@ -246,12 +225,11 @@ def _parse_config(content: bytes) -> IndexConfig:
 
 
 def _upgrade(data: dict[str, Any]) -> None:
-    """The description as 0.2 wrote it: each corpus has its own shards, and a digest of its file or list."""
+    """The description as 0.2 wrote it: each corpus has its own shards."""
     data.pop("approximate", None)  # a file that searches need no longer
     data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
     for source in data["sources"]:
         source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
-        source["sha256"] = f"{GIVEN}:{source['sha256']}"
 
 
 def _check_entries(config: IndexConfig) -> None:

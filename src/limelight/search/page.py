@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 from markupsafe import Markup
 
-from ..reading.colours import LEVELS
+from ..reading.colours import LEVELS, HeatMap
 from ..reading.comparison import ComparedText
-from ..reading.heat_map import HeatMap
 from ..reading.html import WordPainter, render_style, style, templates
 from ..reading.picture import Picture
 from ..reading.pieces import split_pieces

@@ -68,8 +68,6 @@ def pack_postings(texts: Sequence[str], rules: WordRules) -> dict[str, np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """Which texts of a shard have which words."""
-
     words: np.ndarray
     word_ends: np.ndarray
     posting_ends: np.ndarray
@@ -92,7 +90,6 @@ class Postings:
         )
 
     def of(self, word: str) -> tuple[np.ndarray, np.ndarray]:
-        """The texts that have a word, and how often."""
         at = bisect_left(range(len(self.word_ends)), word.encode(), key=self._word)
         if at == len(self.word_ends) or self._word(at) != word.encode():
             return self.places[:0], self.counts[:0]
@@ -108,7 +105,6 @@ class Postings:
 
     @property
     def living_lengths(self) -> np.ndarray:
-        """The words of each text that is not deleted."""
         return self.lengths if self.alive is None else self.lengths[self.alive]
 
     def _are_valid(self, places: np.ndarray, counts: np.ndarray) -> bool:
@@ -188,7 +184,8 @@ class WordSearch:
         """Where a word is, kept in memory for the queries to come."""
         with self._lock:
             found = self._kept.pop(word) if word in self._kept else self._read(word)
-            self._kept[word] = found
+            if len(found.places):  # words that no text has would be kept without end
+                self._kept[word] = found
             while self._held > KEPT_PER_TEXT * self.texts and len(self._kept) > 1:
                 self._held -= len(self._kept.pop(next(iter(self._kept))).places)
         return found

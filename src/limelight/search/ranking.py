@@ -21,8 +21,6 @@ SCORES_AT_ONCE = 2**24  # of queries times texts, by words
 
 @dataclass(frozen=True)
 class Ranked:
-    """A text that a query found, and the parts of its score."""
-
     place: int
     cosine: float  # 0 by words alone
     meaning_weight: float

@@ -44,8 +44,6 @@ _KINDS: dict[str, type] = {"vectors": np.uint8, "scales": np.float32, "lines": n
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """What index.json says of a shard."""
-
     file: str
     rows: int
     bytes: int
@@ -75,7 +73,6 @@ class Shard:
 
     @property
     def living(self) -> int:
-        """The texts that are not deleted."""
         return len(self) if self.alive is None else int(self.alive.sum())
 
     def check(self) -> None:
@@ -159,10 +156,10 @@ def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pack_shard(
-    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], rules: WordRules | None,
+    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], rules: WordRules,
     key: str | None = None,
 ) -> bytes:  # fmt: skip
-    """The bytes of the file; without rules for words, as in an index from an earlier version, it has none.
+    """The bytes of the file.
 
     >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2, WordRules())
     >>> from safetensors.numpy import load
@@ -173,8 +170,7 @@ def pack_shard(
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
     joined = np.frombuffer(b"".join(lines), np.uint8)
     tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
-    if rules is not None:
-        tensors |= pack_postings([each["text"] for each in entries], rules)
+    tensors |= pack_postings([each["text"] for each in entries], rules)
     if key is not None:
         tensors["keys"] = hash_keys(key_text(each["columns"][key]) or "" for each in entries)
     return b"".join(safetensors_pieces(tensors))

@@ -12,6 +12,7 @@ from ..text.tokenizer import Tokenizer
 
 RULES = 3  # a query's words must be found as those of its index were: change this number with the rules
 LANGUAGES = ("english", "german", "french", "spanish", "dutch", "czech", "none")  # whose stems are known
+MAX_STEMMED = 64  # letters: a longer run is no word, and would take the square of its length
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # Thai to Khmer, kana, Han
 _RUN = rf"[^\W_{_NO_SPACES}]+"
 _WORDS = re.compile(rf"{_RUN}(?:(?<=\d)[.,](?=\d){_RUN})*|[^\W_]")
@@ -36,7 +37,9 @@ def stem(word: str, language: str = "english") -> str:
     ['connect', 'connect', 'a320s', '1.8kg']
     """
     word = word.casefold()
-    return _stemmer(language)(word) if word.isalpha() and language != "none" else word
+    if language == "none" or len(word) > MAX_STEMMED or not word.isalpha():
+        return word
+    return _stemmer(language)(word)
 
 
 @lru_cache(2**17)

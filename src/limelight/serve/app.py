@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -21,13 +19,14 @@ from starlette.routing import BaseRoute, Route
 from .api.batching import BATCH_WORDS
 from .api.models import ServedModels, Source
 from .api.openapi import document, page
-from .api.routes import Routes
+from .api.routes import FIELDS, Routes
+from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
 from .explorer.explored import ExploredData
 from .explorer.neighbours import Neighbours
 from .explorer.routes import Explorer
-from .http.guard import Guard, check_token, describe_error, refuse, refuse_path
-from .http.limits import Limits, RequestError
+from .http.guard import check_token, describe_error, guarded
+from .http.limits import Limits
 from .http.metrics import Metrics, SeldomLog, check_log_format, log
 from .http.posts import Posts
 
@@ -50,40 +49,31 @@ def create_app(
     >>> create_app({"reader": "reader"}).state.models.names
     ['reader']
     """
-    check_token(token)
+    check_token(token)  # before the models are loaded
     check_log_format()
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
-    every = [*routes, *Routes(served, posts, metrics, batch_words, precision).all()]
+    ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
-    every += found.all() if found else []
-    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, index is not None)
-    known = {route.path for route in every if isinstance(route, Route)}
-    guard = Middleware(
-        Guard, metrics=metrics, paths=known, token=token, hosts=hosts, log_requests=log_requests
-    )
-    app = Starlette(
-        routes=every,
-        middleware=[guard],
-        exception_handlers={RequestError: refuse, HTTPException: refuse_path},
-        lifespan=_lifespan,
-    )
-    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    ours += found.all() if found else []
+    every = [*routes, *ours]
+    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, ours)
+    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
     app.state.about_index = lambda: {"index": found.served.about()} if found else {}
     app.state.has_index = lambda: not found or found.served.is_there
     app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
     return app
 
 
-def _pages(served: ServedModels, explorer: Explorer | None, has_index: bool) -> list[Route]:
+def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route]) -> list[Route]:
     """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
-        return page(served.names, has_index)
+        return page(served.names, ours)
 
     async def show_document(request: Request) -> Response:
-        return Response(json.dumps(document(has_index)), media_type="application/json")
+        return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
     found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
     if explorer is not None:

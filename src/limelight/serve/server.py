@@ -74,8 +74,6 @@ def explore(
     """Serve the explorer to this machine until Ctrl-C; `show` gets its address, with a random token in it.
 
     The token stands after #: a browser sends that to nobody.
-
-    >>> explore({"model": model}, webbrowser.open)  # doctest: +SKIP
     """
     token = secrets.token_urlsafe(24)
     app = create_app(models, token=token, hosts=(), data=data, near=near, log_requests=False)

@@ -83,10 +83,7 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
 
 
 def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -> None:
-    """Raise unless `path` is free or, with `overwrite`, a folder of this layout and nothing else.
-
-    >>> check_replaceable("no such folder", FolderLayout("a folder of notes", ("note.txt",), ()), False)
-    """
+    """Raise unless `path` is free or, with `overwrite`, a folder of this layout and nothing else."""
     path = Path(path)
     if path.name in ("", ".."):
         raise LimelightError(f"{str(path)!r} cannot be the output; name a new folder", code="path-name")
@@ -131,10 +128,7 @@ def check_writable(folder: str | Path) -> None:
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Remove what killed writers of any file left in a folder; what is still being written is locked.
-
-    >>> remove_leftovers("no such folder")
-    """
+    """Remove what killed writers of any file left in a folder; what is still being written is locked."""
     _remove_leftovers(Path(folder, "any"), ".+")
 
 
@@ -162,10 +156,9 @@ def workshop(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[Path]:
-    """Create a folder beside `path` to write in, and remove it at the end.
+    """A locked folder beside `path` to write in, removed at the end unless it holds the old folder.
 
-    It stays locked meanwhile: other writers can tell it from what a killed one left behind. If it holds the
-    old folder, and `path` has none, it is not removed.
+    Other writers can tell it from what a killed one left behind, which nobody locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
@@ -233,11 +226,7 @@ def _leftovers(path: Path, names: str = "") -> list[Path]:
 
 
 def old_folders(path: str | Path) -> list[Path]:
-    """Where the folder `path` is while a writer replaces it in two steps, or was killed between them.
-
-    >>> old_folders("no such folder")
-    []
-    """
+    """Where the folder `path` is while a writer replaces it in two steps, or was killed between them."""
     return [leftover / _OLD for leftover in _leftovers(Path(os.path.realpath(path)))]
 
 
@@ -300,10 +289,7 @@ def _exists_error(path: Path) -> LimelightError:
 
 
 def fsync(path: Path) -> None:
-    """Make what is in a file, or a new name inside a folder, survive a power cut.
-
-    >>> fsync(Path("."))
-    """
+    """Make what is in a file, or a new name inside a folder, survive a power cut."""
     if not _POSIX and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if _POSIX else os.O_RDWR)
@@ -333,9 +319,6 @@ def exchange(one: Path, other: Path) -> bool:
     """Let two existing files or folders trade names; False where that is not possible, and nothing changed.
 
     Linux can, on most of its file systems; there is no moment at which one of the names is missing.
-
-    >>> exchange(Path("no such folder"), Path("nor this one"))
-    False
     """
     if sys.platform != "linux":
         return False

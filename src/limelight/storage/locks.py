@@ -16,11 +16,7 @@ except ImportError:  # Windows: nothing is locked there
 
 
 class BusyError(LimelightError):
-    """Another process or thread holds the lock; it may be free later.
-
-    >>> issubclass(BusyError, LimelightError)
-    True
-    """
+    """Another process or thread holds the lock; it may be free later."""
 
 
 @contextmanager

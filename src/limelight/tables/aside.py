@@ -23,9 +23,11 @@ class Aside:
     ([[2, ['Good soup.', '5']]], [[2, ['Good soup.', '5']]])
     """
 
-    def __init__(self, name: str | Path) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
-        self._full = f"cannot put the rows of {name} aside in {tempfile.gettempdir()} (TMPDIR names another)"
+    def __init__(self, name: str | Path, folder: Path | None = None) -> None:
+        place = None if folder is None else str(folder)
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=place)  # noqa: SIM115
+        where = folder or f"{tempfile.gettempdir()} (TMPDIR names another)"
+        self._full = f"cannot put the rows of {name} aside in {where}"
         self._last = list[Any]()  # what is not written yet
 
     def append(self, value: Any) -> None:
@@ -45,8 +47,9 @@ class Aside:
         self._file.close()
 
     def _write(self) -> None:
-        with tidy_os_errors(self._full):
-            self._file.write(json.dumps(self._last).encode() + b"\n")
+        if self._last:
+            with tidy_os_errors(self._full):
+                self._file.write(json.dumps(self._last).encode() + b"\n")
         self._last = []
 
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from ..errors import LimelightError
 from ..storage.json_file import to_json_values
 
-# As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
-Cells = Sequence[Any] | dict[str, Any]
 _FORMULA = re.compile(r"(?![+-]?\d+(\.\d+)?(e[+-]?\d+)?\Z)[=+@\t\r-]", re.ASCII)  # not a number
 
 
@@ -80,7 +78,7 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
 
 
 def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:
-    """The cells in the order of the table's columns.
+    """The cells in the order of the table's columns, as they were read: by position, by name, or from Arrow.
 
     >>> list_cells({"stars": 5, "id": 7}, ["id", "stars"])
     [7, 5]

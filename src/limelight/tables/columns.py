@@ -102,7 +102,7 @@ def check_column(path: str | Path, name: str, names: list[str]) -> None:
             f"{path} has {names.count(name)} columns named {name!r}; rename all but one", code="column-twice"
         )
     if name not in names:
-        near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.8)
+        near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], cutoff=0.8)
         hint = f"did you mean {next(n for n in names if n.lower() == near[0])!r}? It" if near else "it"
         raise LimelightError(
             f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}",
@@ -124,11 +124,7 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
 
 
 def _spell(name: str) -> str:
-    """A name as the usual ones are spelled.
-
-    >>> _spell("Review text")
-    'review_text'
-    """
+    """A name as the usual ones are spelled, such as review_text."""
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
@@ -176,5 +172,5 @@ def _longest(rows: list[Sequence[Any]], names: list[str]) -> str | None:
     ]
     *others, longest = sorted(lengths)
     name = names[lengths.index(longest)]
-    is_clear = longest >= max(MIN_TEXT, 2 * max(others, default=0), 2 * len(name))
+    is_clear = longest >= max(MIN_TEXT, 2 * len(name), *(2 * each for each in others))
     return name if is_clear and names.count(name) == 1 else None

@@ -103,11 +103,7 @@ class ExcelTable(CellTable):
 
 
 def _fill(cells: dict[int, Any], width: int) -> list[Any]:
-    """The cells of a row in order.
-
-    >>> _fill({1: "Good soup.", 3: 5}, 4)
-    ['Good soup.', None, 5, None]
-    """
+    """The cells of a row in order."""
     return [cells.get(column) for column in range(1, width + 1)]
 
 
@@ -157,9 +153,9 @@ class SheetWriter:
         self._sheet = self._book.create_sheet("Sheet")
         self._sheet.freeze_panes = "A2"
         self._text_cell = library.cell.WriteOnlyCell
-        self.append(names)
+        self.write(names)
 
-    def append(self, cells: Sequence[Any]) -> None:
+    def write(self, cells: Sequence[Any]) -> None:
         """Write a row; the first is the names."""
         if self._rows == MAX_ROWS:
             raise _full(f"more than {MAX_ROWS - 1:,} rows", "that")

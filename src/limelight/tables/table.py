@@ -204,11 +204,7 @@ def _records(lines: BoundedLines[str], path: Path) -> Iterator[list[str]]:
 
 
 def _separator(header: str) -> str:
-    """A comma, unless the header has none but another separator, as spreadsheets write in many countries.
-
-    >>> _separator("text;label"), _separator("text"), _separator("text,label;old")
-    (';', ',', ',')
-    """
+    """A comma, unless the header has none but another separator, as spreadsheets write in many countries."""
     found = [mark for mark in ";\t|" if mark in header]
     return found[0] if len(found) == 1 and "," not in header else ","
 

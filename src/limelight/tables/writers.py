@@ -106,8 +106,8 @@ class CsvTable:
         self, stream: TextIO, new: Sequence[NewColumn], kept: KeptColumns, delimiter: str, escaped: bool
     ) -> None:
         self.stream, self.kept = stream, kept
-        # The writer quotes a cell with a return in it only if its own lines end in one.
-        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter, lineterminator="\r\n")
+        # Its lines end in a return and a newline: the writer quotes a cell with a return in it only then.
+        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter)
         self._escape = escape_formulas if escaped else list
         self._formats = [_FOR_CSV[column.kind] for column in new]
         self._write([*(column.name for column in new), *_names(kept, new)])
@@ -200,24 +200,17 @@ class ParquetTable:
             self._writer.is_open = False
 
 
-class ExcelTable:
+class ExcelTable(SheetWriter):
     """A sheet. Numbers are numbers, and what csv holds as text is text here: no cell becomes a formula."""
 
     def __init__(self, file: BinaryIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
-        self.kept = kept
-        self._formats = [_FOR_SHEETS[column.kind] for column in new]
-        self._sheet = SheetWriter(file, [*(column.name for column in new), *_names(kept, new)])
+        self.kept, self._formats = kept, [_FOR_SHEETS[column.kind] for column in new]
+        super().__init__(file, [*(column.name for column in new), *_names(kept, new)])
 
     def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
         new = [map(form, each) for form, each in zip(self._formats, values, strict=True)]
         for row, *cells in zip(rows, *new, strict=True):
-            self._sheet.append([*cells, *list_cells(row.cells, self.kept.names)])
-
-    def finish(self) -> None:
-        self._sheet.finish()
-
-    def close(self) -> None:
-        self._sheet.close()
+            self.write([*cells, *list_cells(row.cells, self.kept.names)])
 
 
 _BINARY: dict[str, type[ParquetTable] | type[ExcelTable]] = {"parquet": ParquetTable, "xlsx": ExcelTable}
@@ -243,15 +236,11 @@ def _numbers(vector: Any) -> Any:
     return [float(f"{x:.9g}") for x in vector.tolist()]
 
 
-def _words_for_people(words: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{word} {weight:+.3f}" for word, weight in words)
-
-
 _FOR_CSV: dict[str, Callable[[Any], Any]] = {
     "label": lambda label: label,
     "number": lambda x: f"{x:.6g}",
     "probability": lambda p: f"{p:.6f}",
-    "words": _words_for_people,
+    "words": lambda words: ", ".join(f"{word} {weight:+.3f}" for word, weight in words),
     "vector": lambda vector: json.dumps(_numbers(vector)),
 }
 _FOR_JSON: dict[str, Callable[[Any], Any]] = {

@@ -1,10 +1,11 @@
-"""The arrays of an encoded data set: written piece by piece, read as memory maps."""
+"""Arrays of an encoded data set, written by pieces and read as memory maps; words until they have ids."""
 
 from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -15,8 +16,11 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import NpyWriter
 from ..storage.open_files import open_regular
 from ..tables.formats import shorten
+from .numbering import NO_WORD, NumberedWords
+from .tokenizer import UNKNOWN, Tokenizer
 
 BLOCK = 1 << 20  # values read at a time
+Side = tuple[np.ndarray, np.ndarray]  # (words,) and (rows,): the first texts of some rows, or the second ones
 # The arrays of a split and the types they may have on disk.
 DTYPES = {
     "ids": ("uint16", "int32"), "lengths": ("int32",), "labels": ("int32", "uint8", "float32"),
@@ -47,10 +51,7 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
 
 
 def min_max(values: np.ndarray) -> tuple[int, int]:
-    """The least and the greatest value of an array from `open_array`.
-
-    Read from the file rather than through the memory map, which would keep all of a huge array in memory.
-    """
+    """The least and the greatest value of an array from `open_array`, which is not read into memory whole."""
     assert isinstance(values, np.memmap)
     assert values.filename is not None
     pieces = (
@@ -70,11 +71,6 @@ def open_arrays(folder: Path, split: str, sizes: Mapping[str, int]) -> dict[str,
 
 
 def array_path(folder: Path, split: str, array: str) -> Path:
-    """The file of one array.
-
-    >>> array_path(Path("soup"), "train", "ids").as_posix()
-    'soup/train.ids.npy'
-    """
     return folder / f"{split}.{array}.npy"
 
 
@@ -133,3 +129,69 @@ class ArraysInMemory:
         for (split, array), pieces in self._pieces.items():
             splits.setdefault(split, {})[array] = np.concatenate(pieces)
         return splits
+
+
+class WordStore:
+    """Words numbered as they come; in memory are the words, each once, and the file is read by pieces.
+
+    >>> import io
+    >>> from limelight.text.numbering import number_words
+    >>> store = WordStore(io.BytesIO(), sides=1)
+    >>> store.append("train", number_words(["good soup", "bad soup"], True, True))
+    >>> store.count("train", np.array([True, False]))
+    {'good': 1, 'soup': 1, 'bad': 0}
+    >>> [(numbers.tolist(), lengths.tolist()) for [(numbers, lengths)] in store.read("train")]
+    [([1, 2, 3, 2], [2, 2])]
+    """
+
+    def __init__(self, file: IO[bytes], sides: int) -> None:
+        self._file, self._sides = file, sides  # two sides: each piece has the second texts after the first
+        self._pieces: dict[str, list[tuple[int, int, int]]] = {}  # place in the file, texts, words
+        self._numbers: defaultdict[str, int] = defaultdict(None, {NO_WORD: 0})
+        self._numbers.default_factory = self._numbers.__len__
+
+    def append(self, split: str, found: NumberedWords) -> None:
+        """Add the words of the next rows of a split."""
+        own = np.fromiter(map(self._numbers.__getitem__, found.words), np.int32, len(found.words))
+        numbers = own[np.frombuffer(found.numbers, np.int32)]
+        piece = self._file.tell(), len(found.lengths) // 4, len(numbers)
+        self._file.write(found.lengths)
+        self._file.write(numbers.data)
+        self._pieces.setdefault(split, []).append(piece)
+
+    def read(self, split: str) -> Iterator[list[Side]]:
+        """The numbers of the words of a split, and how many each text has, some rows at a time."""
+        for start, texts, words in self._pieces[split]:
+            self._file.seek(start)
+            values = np.frombuffer(self._file.read(4 * (texts + words)), np.int32)
+            lengths, numbers = np.split(values, [texts])
+            each = np.split(lengths, self._sides)
+            ends = np.cumsum([side.sum() for side in each])
+            yield list(zip(np.split(numbers, ends[:-1]), each, strict=True))
+
+    def words(self, split: str, max_length: int = 0) -> int:
+        """The number of words of a split, in all, or of the first `max_length` of each text."""
+        if not max_length:
+            return sum(words for _, _, words in self._pieces[split])
+        sides = (lengths for each in self.read(split) for _, lengths in each)
+        return sum(int(np.minimum(lengths, max_length).sum()) for lengths in sides)
+
+    def count(self, split: str, keep: np.ndarray | None = None) -> dict[str, int]:
+        """How often each word occurs in the rows of a split where `keep` (rows,) is true, or in all."""
+        counts, done = np.zeros(len(self._numbers), np.int64), 0
+        for sides in self.read(split):
+            rows = len(sides[0][1])
+            kept = np.ones(rows, bool) if keep is None else keep[done : done + rows]
+            for numbers, lengths in sides:
+                some = numbers if kept.all() else numbers[np.repeat(kept, lengths)]
+                counts += np.bincount(some, minlength=len(counts))
+            done += rows
+        found = dict(zip(self._numbers, counts.tolist(), strict=True))
+        del found[NO_WORD]
+        return found
+
+    def ids(self, tokenizer: Tokenizer) -> np.ndarray:
+        """(words,) int32: the id of the word with each number."""
+        ids = tokenizer.find_ids(list(self._numbers))
+        ids[0] = UNKNOWN  # whatever an odd vocabulary may hold
+        return ids

@@ -85,6 +85,13 @@ def _pad(
     return padded, wanted
 
 
+def draw(split: Split, rows: int, words: int) -> np.ndarray:
+    """The numbers of some rows, at random: at most so many, with at most so many words in all, but one."""
+    order = np.random.default_rng(0).permutation(len(split))[:rows]
+    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
+    return np.asarray(order[: max(1, int((np.cumsum(lengths) <= words).sum()))])
+
+
 def truncate(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
     """Keep the first `max_length` words of each sentence; 0 keeps all.
 

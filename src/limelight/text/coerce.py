@@ -76,13 +76,12 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     """
     table = getattr(values, "ndim", 1) == 2  # or a data frame
     rows = np.asarray(values, dtype=object).tolist() if table else as_list(values, "pairs")
-    _check_each(rows, "pairs", _is_pair, "each must be two strings", "text-type")
+    _check_each(
+        rows, "pairs", lambda row: not isinstance(row, str) and isinstance(row, Sequence) and len(row) == 2,
+        "each must be two strings", "text-type",
+    )  # fmt: skip
     first, second = ([row[side] for row in rows] for side in (0, 1))
     return as_texts(first, "first texts"), as_texts(second, "second texts")
-
-
-def _is_pair(row: Any) -> bool:
-    return isinstance(row, Sequence) and not isinstance(row, str) and len(row) == 2
 
 
 def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
@@ -102,12 +101,11 @@ def as_weights(values: Any, what: str) -> list[float]:
     limelight.errors.LimelightError: sample weights[1] is -1; it must be a number of at least 0
     """
     plain = as_list(values, what)
-    _check_each(plain, what, _is_weight, "it must be a number of at least 0", "weight-value")
+    todo = "it must be a number of at least 0"
+    _check_each(
+        plain, what, lambda x: isinstance(x, (int, float)) and 0 <= x <= LARGEST, todo, "weight-value"
+    )
     return [float(weight) for weight in plain]
-
-
-def _is_weight(value: Any) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value <= LARGEST
 
 
 def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -236,7 +234,6 @@ def _are_zeros_and_ones(table: np.ndarray) -> bool:
 
 
 def _as_indicator(labels: Any, what: str) -> np.ndarray:
-    """(rows, labels) of zeros and ones."""
     table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
     if table.ndim != 2 or not _are_zeros_and_ones(table):
         raise LimelightError(
@@ -246,7 +243,6 @@ def _as_indicator(labels: Any, what: str) -> np.ndarray:
 
 
 def _as_sets(labels: Any, what: str) -> list[list[Any]]:
-    """A list of labels for each text."""
     given = as_list(labels, what)
     _check_each(
         given, what, lambda each: isinstance(each, _COLLECTIONS), "give a list of labels for each text"

@@ -1,7 +1,6 @@
 """An encoded data set: word ids back to back, lengths and labels as plain arrays in a folder.
 
-`dataset.json` describes the folder and names the tokenizer by its hash. The arrays are memory-mapped:
-opening a data set of any size takes no memory. `encode.py` makes one from raw text.
+The arrays are memory-mapped: opening a data set of any size takes no memory. `encode.py` makes one.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ class Split:
 
     @property
     def pair(self) -> bool:
-        """Whether each row is a pair of sentences."""
         return self.ids2 is not None
 
     @property

@@ -1,10 +1,9 @@
 """From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
 
-Every table is read once, and split into words by several processes if it is large. While rows are checked and
-labels collected, the words are numbered as they come, and the numbers put aside in a file. Then the rows to
-hold out and the vocabulary are chosen, and the numbers become ids. Memory holds two chunks of rows for each
-process, every different word, four bytes per row for its label (of several labels, a byte for each there is),
-and what people marked in it, however large the tables are.
+Every table is read once. While rows are checked and labels collected, words are numbered as they come, and
+the numbers put aside in a file. Then the rows to hold out and the vocabulary are chosen, and the numbers
+become ids. Memory holds a chunk of rows, every different word, four bytes per row for its label (of several
+labels, a byte for each there is), and what people marked in it, however large the tables are.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .arrays import ArraysInMemory, ArraysOnDisk
 from .dataset import LAYOUT, Dataset, Split, write_description
 from .encode_steps import Choose, Encoding, ShareOfRows
 from .labels import Label
-from .sources import MemorySource, TableSource, Texts, Watch, table_paths
+from .sources import MemorySource, TableSource, Texts, table_paths
 from .vectors import PretrainedWords
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
@@ -55,7 +54,6 @@ def encode_tables(
     start: PretrainedWords | None = None,
     choose: Choose | None = None,
     all_words: bool = False,
-    watch: Watch | None = None,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
@@ -69,7 +67,6 @@ def encode_tables(
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
     `all_words` the words of all splits are known, for an encoder that reads the words themselves.
-    `watch` sees the training rows as they pass.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -89,7 +86,7 @@ def encode_tables(
         for name, paths in files.items()
         if name != "train"
     }
-    train_rows = TableSource(files["train"], marked, on_bad, Path(folder), table=first, watch=watch)
+    train_rows = TableSource(files["train"], marked, on_bad, Path(folder), table=first)
     sources = {"train": train_rows, **sources}
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():

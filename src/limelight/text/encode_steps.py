@@ -18,19 +18,18 @@ from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
 from ..tables.rows import chunks
-from .arrays import ArraysInMemory, ArraysOnDisk
+from .arrays import ArraysInMemory, ArraysOnDisk, Side, WordStore
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, LabelColumn, are_many_numbers, join_classes, readable
 from .learnt_rows import row_hash
+from .numbering import number_words
 from .remarks import TextRemarks
 from .sources import TextSource
-from .split_pool import SplitPool
 from .tasks import CLASSIFICATION, MULTI_LABEL, LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer, choose_words
 from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
-from .word_store import Side, WordStore
 
 HOLDOUT = 0.1
 CHUNK_ROWS = 20_000  # split together, unless a million characters come first
@@ -83,7 +82,8 @@ class Encoding:
         )
         check_numbers(classes, recipe.task, train.where)
         if self.choose:
-            size = Size(len(labels["train"]), store.words("train"), len(classes), train.pair)
+            count = store.words("train", recipe.max_length)
+            size = Size(len(labels["train"]), count, len(classes), train.pair)
             name, start = self.choose(size)
             recipe, pretrained = replace(recipe, start=name), start
             self.recipe, self.start = recipe, start
@@ -91,7 +91,10 @@ class Encoding:
         warn_about_labels(counts, self.names or classes, known)
         self.remarks = self.seen.lines({name: rows for name, rows in counts.items() if rows > 1})
         held, note = self._hold_out(find_task(task).column, labels["train"])
-        tokenizer = self._choose_words(self._count_words(store, held))
+        words = choose_words(self._count_words(store, held), recipe.min_count, recipe.max_words)
+        tokenizer = Tokenizer.from_words(
+            words, lowercase=recipe.lowercase, split_characters=recipe.split_characters
+        )
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
         marked = [each for each in marked if not held[each[0]]]
@@ -138,10 +141,10 @@ class Encoding:
     def _read_rows(self, task: str, store: WordStore, marked: list[Marked]) -> dict[str, LabelColumn]:
         """Check every row; the labels by split, while words go into the store and marks are collected."""
         columns = {name: find_task(task).column() for name in self.sources}
-        with SplitPool(self.recipe.lowercase, self.recipe.split_characters, self._forbidden) as pool:
-            for name, source in self.sources.items():
-                for found in pool.map(self._texts(source, f"reading {name}", columns[name], marked)):
-                    store.append(name, found)
+        how = self.recipe.lowercase, self.recipe.split_characters, self._forbidden
+        for name, source in self.sources.items():
+            for texts in self._texts(source, f"reading {name}", columns[name], marked):
+                store.append(name, number_words(texts, *how))
         return columns
 
     def _texts(
@@ -205,14 +208,6 @@ class Encoding:
             counts.update(store.count(name))
         return counts
 
-    def _choose_words(self, counts: Mapping[str, int]) -> Tokenizer:
-        """The tokenizer for the words of the training rows, without those held out."""
-        recipe = self.recipe
-        words = choose_words(counts, recipe.min_count, recipe.max_words)
-        return Tokenizer.from_words(
-            words, lowercase=recipe.lowercase, split_characters=recipe.split_characters
-        )
-
     def _write_splits(
         self, store: WordStore, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer,
         marked: Sequence[Marked],
@@ -233,10 +228,7 @@ class Encoding:
     def _encode_chunks(
         self, pieces: Iterable[list[Side]], ids: np.ndarray, source: TextSource, labels: np.ndarray
     ) -> Iterator[Chunk]:
-        """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time.
-
-        `ids` has those of the words by their numbers in the store.
-        """
+        """A split's arrays, some thousand rows at a time; `ids` are by the words' numbers in the store."""
         done, max_length = 0, self.recipe.max_length
         for sides in pieces:
             chunk: Chunk = {}
@@ -329,10 +321,7 @@ def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
 
 
 def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: Sequence[Label] = ()) -> None:
-    """Warn about classes that can hardly be learnt, by the `names` that the user knows.
-
-    `counts` has the rows of each class; those `known` have been learnt already.
-    """
+    """Warn of classes with hardly any rows, by the `names` that the user knows; those `known` need none."""
     both = zip(names, counts.values(), strict=True)
     single = [str(name) for name, n in both if n == 1 and name not in known]
     if single:

@@ -2,8 +2,6 @@
 
 Characters that nobody sees, such as a soft hyphen, and accents that the word itself does not have change
 nothing: "hil\\u00adton" and "hílton" are "hilton". But "große" is not "größe", which has one more.
-
-Processes that do nothing but split import this file: it needs no numpy.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ VALUE = "value"  # what a model of numbers calls its one output
 BINS = 10  # of numbers, each of which gives its share of held-out rows
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 TWICE = "labels are spelled both with composed and with separate accents, such as {}"
+_INTEGER = re.compile(rf"0|-?[1-9]\d{{0,{MAX_DIGITS - 1}}}", re.ASCII)
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
@@ -274,7 +275,7 @@ def _class_type(labels: Sequence[Label]) -> type:
     if types <= {int, float}:
         return int if all(float(label).is_integer() for label in labels) else float
     if types == {str}:
-        return int if all(_is_integer(str(label)) for label in labels) else str
+        return int if all(_INTEGER.fullmatch(str(label)) for label in labels) else str
     return bool
 
 
@@ -303,12 +304,6 @@ def _normalise(label: Label) -> tuple[type, Any]:
         return bool, label
     whole = isinstance(label, int) or label.is_integer()
     return Decimal, Decimal(int(label)) if whole else Decimal(str(label))
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    plain = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
-    return plain and (digits[0] != "0" or text == "0")
 
 
 def readable(name: str) -> str | None:

@@ -56,7 +56,6 @@ class LearntRows:
         return self.has_hashes([row_hash(*each) for each in zip(texts, second, strict=True)])
 
     def has_hashes(self, hashes: Sequence[int]) -> np.ndarray:
-        """The same for rows whose hashes are known."""
         return np.isin(np.asarray(hashes, np.uint32), self._hashes)
 
     def joined(self, other: LearntRows) -> LearntRows:

@@ -1,7 +1,6 @@
 """Metrics on labelled texts: what the model card, `train` and `evaluate` report.
 
-Each is made by `of(outputs, truth, predicted)`: a model's outputs, the true labels, and the answers that the
-task (`text/tasks.py`) makes of the outputs.
+Each is made by `of(outputs, truth, predicted)`, where the task makes the answers `predicted` of the outputs.
 """
 
 from __future__ import annotations

@@ -65,7 +65,11 @@ class Spelling:
         shorter = [word[:-k] for k in range(1, ending + 1) if word[:-k] in self.known]
         at = bisect_left(self.sorted, word)
         near = self.sorted[max(0, at - 1) : at + 1]  # these share the longest beginning
-        close = [other for other in [*shorter, *near] if _close(word, other, ending)]
+        close = []
+        for other in (*shorter, *near):
+            shared, longest = _shared(word, other), max(len(word), len(other))
+            if shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest:
+                close.append(other)
         return [max(close, key=lambda other: (_shared(word, other), -len(other)))] if close else []
 
     def _pieces(self, word: str) -> list[str]:
@@ -81,11 +85,6 @@ class Spelling:
             if word[:cut] in self.known and word[cut:] in self.known:
                 return [word[:cut], word[cut:]]
         return []
-
-
-def _close(word: str, other: str, ending: int) -> bool:
-    shared, longest = _shared(word, other), max(len(word), len(other))
-    return shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest
 
 
 def _shared(one: str, other: str) -> int:

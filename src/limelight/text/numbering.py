@@ -2,8 +2,6 @@
 
 The compiled part, _native.c, remembers the words of pieces of text. Python tells it which they are, by
 the rules, and whether they depend on what follows the piece.
-
-Processes that do nothing but split import this file: it needs no numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .forbidding import blank_divided, is_forbidden
 from .rules import ABBREVIATIONS, CAPITALISED_ABBREVIATIONS, NUMBER_ABBREVIATIONS
-from .splitting import BEFORE_NUMBER, Pieces, has_spaces, is_open, word_spans, word_splitter
+from .splitting import BEFORE_NUMBER, has_spaces, is_open, split_words, word_spans
 
 compiled: Any = None
 with suppress(ImportError):  # installed where there was no C compiler
@@ -80,18 +78,15 @@ class Numbering:
     ) -> None:
         self._options = (lowercase, split_characters, forbidden, known, none)
         self.lowercase, self.forbidden, self.known, self.none = lowercase, forbidden, known or {}, none
-        self._split = word_splitter(lowercase, split_characters)
-        self.split_piece = Pieces(lowercase, split_characters).split_whole
+        self.split_whole = partial(split_words, lowercase=lowercase, split_characters=split_characters)
         self._idle: list[_Remembering] = []  # each serves a thread at a time
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Numbering, self._options  # without what is remembered
 
     def number(self, texts: Iterable[str]) -> NumberedWords:
-        """The numbers of the words of each text."""
         if self.forbidden:
-            spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
-            texts = [blank_divided(text, self.forbidden, spans) for text in texts]
+            texts = map(self.blank_divided, texts)
         if compiled is None:
             return self._number(texts)
         try:
@@ -114,7 +109,14 @@ class Numbering:
 
     def split(self, text: str) -> list[str]:
         """The words of a text, without those that are forbidden."""
-        return self.allow(self._split(text))
+        return self.allow(self.split_whole(self.blank_divided(text)))
+
+    def blank_divided(self, text: str) -> str:
+        """The text without the forbidden words that hidden characters divide."""
+        if not self.forbidden:
+            return text
+        spans = partial(word_spans, lowercase=self.lowercase, split_characters=self._options[1])
+        return blank_divided(text, self.forbidden, spans)
 
     def allow(self, words: list[str]) -> list[str]:
         if not self.forbidden:
@@ -165,7 +167,7 @@ class _Remembering:
 
     def _learn(self, piece: str) -> bytes:
         """The flags of a piece of text, and the numbers of its words."""
-        words = self._numbering.split_piece(piece)
+        words = self._numbering.split_whole(piece)
         if piece.isascii() and piece.isalpha():
             flags = 0 if piece.lower() in _ABBREVIATIONS else _STOP_APART
         elif is_open(piece, words):

@@ -8,7 +8,6 @@ from itertools import chain
 
 import numpy as np
 
-from .splitting import encodable
 from .tokenizer import UNKNOWN, Tokenizer, check_several
 
 _adding = threading.Lock()
@@ -56,8 +55,5 @@ class OpenTokenizer(Tokenizer):
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, offsets = super()._located(text)
-        places, text = zip(ids, offsets, strict=True), encodable(text)
-        return [k if k != UNKNOWN else self._id(self._as_word(text[slice(*at)])) for k, at in places], offsets
-
-    def _as_word(self, word: str) -> str:
-        return "".join(map(str.lower, word)) if self.lowercase else word  # letter by letter, as `words` does
+        both = zip(ids, self.words(text), strict=True)
+        return [k if k != UNKNOWN else self._id(word) for k, word in both], offsets

@@ -123,6 +123,5 @@ def are_numbers(labels: Sequence[Label]) -> bool:
 
 
 def softmax(Z: np.ndarray) -> np.ndarray:
-    """Probabilities (..., classes)."""
     P = np.exp(Z - Z.max(axis=-1, keepdims=True))
     return np.asarray(P / P.sum(axis=-1, keepdims=True))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from ..tables.formats import BadRowError, shorten
 from ..tables.rows import Row, is_missing
-from .tokenizer import Tokenizer
+from .splitting import word_spans
 
 Span = tuple[int, int]
 SEPARATOR = "|"
@@ -35,7 +34,10 @@ def with_reasons(row: Row) -> Row:
     found = []
     if any(marked):
         found.append(
-            [_only(text, spans) if spans else text for text, spans in zip(texts, marked, strict=True)]
+            [
+                _JOIN.join(text[start:end] for start, end in spans) if spans else text
+                for text, spans in zip(texts, marked, strict=True)
+            ]
         )
     if any(banned):
         found.append([_without(text, spans) for text, spans in zip(texts, banned, strict=True)])
@@ -67,7 +69,6 @@ def parse_marks(cell: Any) -> list[str | Span]:
 
 
 def _plain(given: Any) -> Any:
-    """Without the types of numpy and pandas."""
     return given.tolist() if hasattr(given, "tolist") else given
 
 
@@ -85,7 +86,7 @@ def _mark(given: Any) -> str | Span | None:
 def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]]:
     """Where the marks are in each text: a phrase wherever it occurs as whole words, in any case."""
     found: list[list[Span]] = [[] for _ in texts]
-    edges = [_edges(text) for text in texts] if marks else []
+    words = [word_spans(text, True, True) if marks else [] for text in texts]
     for mark in marks:
         if isinstance(mark, tuple):
             if len(texts) > 1 or not 0 <= mark[0] < mark[1] <= len(texts[0]):
@@ -94,12 +95,8 @@ def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]
             continue
         pattern = re.compile(f"(?=({re.escape(mark)}))", re.IGNORECASE)
         places = [
-            [
-                span
-                for each in pattern.finditer(text)
-                if (span := each.span(1))[0] in starts and span[1] in ends
-            ]
-            for text, (starts, ends) in zip(texts, edges, strict=True)
+            [each.span(1) for each in pattern.finditer(text) if _is_whole(each.span(1), own)]
+            for text, own in zip(texts, words, strict=True)
         ]
         if not any(places):
             raise BadRowError(f"the reason {shorten(repr(mark))} is not in the text")
@@ -108,15 +105,9 @@ def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]
     return [_merged(each, text) for each, text in zip(found, texts, strict=True)]
 
 
-@cache
-def _splitter() -> Tokenizer:
-    return Tokenizer.from_words([])
-
-
-def _edges(text: str) -> tuple[set[int], set[int]]:
-    """Where words start, and where they end."""
-    starts, ends = _splitter().locate(text)[1].T.tolist()
-    return set(starts), set(ends)
+def _is_whole(span: Span, words: Sequence[Span]) -> bool:
+    """Whether it starts where a word does, and ends where one does."""
+    return any(span[0] == start for start, _ in words) and any(span[1] == end for _, end in words)
 
 
 def _merged(spans: Iterable[Span], text: str) -> list[Span]:
@@ -128,10 +119,6 @@ def _merged(spans: Iterable[Span], text: str) -> list[Span]:
         else:
             found.append((start, end))
     return found
-
-
-def _only(text: str, spans: Sequence[Span]) -> str:
-    return _JOIN.join(text[start:end] for start, end in spans)
 
 
 def _without(text: str, spans: Sequence[Span]) -> str:

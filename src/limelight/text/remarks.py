@@ -44,7 +44,8 @@ class TextRemarks:
         """Look at a text, or a pair, and its label."""
         if ("<" in text or "&" in text) and (found := _HTML.search(text)):
             self._with_html, self._html = self._with_html + 1, self._html or found[0]
-        self._wordless += not any(map(str.isalnum, text)) and any(map(_is_emoji, text))
+        if not any(map(str.isalnum, text)):
+            self._wordless += "So" in map(unicodedata.category, text)  # an emoji
         if len(self._texts) < MAX_COMPARED:
             self._texts.append(hash((text, text2)))
             self._labels.append(hash(label))
@@ -72,7 +73,3 @@ class TextRemarks:
         order = np.lexsort((labels, texts))
         text, label = np.diff(texts[order]) == 0, np.diff(labels[order]) == 0
         return int((text & label).sum()), len(np.unique(texts[order][1:][text & ~label]))
-
-
-def _is_emoji(character: str) -> bool:
-    return unicodedata.category(character) == "So"

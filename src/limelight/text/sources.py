@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,6 @@ from .reasons import with_reasons
 from .tasks import LabelFormat
 
 MAX_OPEN = 32  # tables at a time: each holds a megabyte; of more, the header is read twice
-Watch = Callable[[Iterator[Row]], Iterator[Row]]  # gives the same rows
 
 
 class Texts(NamedTuple):
@@ -46,7 +45,6 @@ class TableSource:
     folder: Path = Path()  # that relative paths start from; they are named as given
     table: Table | None = None  # the one that is open
     labels: LabelFormat = field(default_factory=LabelFormat)
-    watch: Watch | None = None  # sees all rows as they pass
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _done: list[TableRows] = field(default_factory=list)  # one for each file that is being read or was
@@ -91,8 +89,7 @@ class TableSource:
 
     def rows(self) -> Iterator[Row]:
         """Every row of every file, once; a file that changes meanwhile is an error."""
-        rows = self._begun or self._rows()
-        return self.watch(rows) if self.watch else rows
+        return self._begun or self._rows()
 
     def _rows(self) -> Iterator[Row]:
         for path in self._files():

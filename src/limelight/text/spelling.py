@@ -47,7 +47,9 @@ def pieces(word: str, known: Mapping[str, int]) -> Pieces:
             start, end = _stems(part, word, known)
             stems += [known[stem] for stem in (part[:start], part[end:]) if stem]
             if start < end:
-                grams += _hashes(*_rest(part, start, end))
+                # what is left between known words, with a letter or a mark on each side
+                rest, is_cut = f"<{part}>"[start : end + 2], start > 0 or end < len(part)
+                grams += _hashes(rest, REST_SIZES if is_cut else GRAM_SIZES)
     if not grams and not stems:
         return Pieces(gram_hashes(word), [])
     return Pieces(grams[:MAX_GRAMS], stems[:MAX_STEMS])
@@ -68,12 +70,6 @@ def _stems(part: str, word: str, known: Mapping[str, int]) -> tuple[int, int]:
     if first > last:
         return (first, size) if first >= size - last else (0, last)
     return first, last
-
-
-def _rest(part: str, start: int, end: int) -> tuple[str, tuple[int, ...]]:
-    """What is left between known words, with a letter or a mark on each side, and the sizes of n-grams."""
-    marked = f"<{part}>"
-    return marked[start : end + 2], REST_SIZES if start or end < len(part) else GRAM_SIZES
 
 
 def _hashes(text: str, sizes: tuple[int, ...]) -> list[int]:

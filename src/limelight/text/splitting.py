@@ -1,15 +1,9 @@
-"""Texts into words, as the vocabulary has them.
-
-Processes that do nothing else import this file: it needs no numpy, and `tokenizers` only once a text is not
-ASCII.
-"""
+"""Texts into words, as the vocabulary has them; `tokenizers` is loaded once a text is not ASCII."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from .rules import CHARACTERS, NUMBER_ABBREVIATIONS, WORD, ascii_rules
@@ -19,75 +13,23 @@ if TYPE_CHECKING:
 
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-MAX_PIECES, LONGEST_PIECE = 2**16, 32  # remembered, some ten megabytes; characters of one
 _CONTROL_SPACE = re.compile("[\x1c-\x1f]")  # space for str.split, but not for the rules
 # A number after one of these may be one word with it, or decide whether its full stop belongs to it.
 BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split())})\.)\Z", re.IGNORECASE)
 
 
-@cache
-def word_splitter(lowercase: bool, split_characters: bool) -> Callable[[str], list[str]]:
-    """A function from a text to its words, which are in lower case if the vocabulary is.
+def split_words(text: str, lowercase: bool, split_characters: bool) -> list[str]:
+    """The words of a text, which are in lower case if the vocabulary is.
 
-    >>> word_splitter(True, True)("I don't!")
+    >>> split_words("I don't!", True, True)
     ['i', 'do', "n't", '!']
     """
-    find, pieces = ascii_rules().findall, Pieces(lowercase, split_characters)
-
-    def split(text: str) -> list[str]:
-        if text.isascii():
-            return find(text.lower() if lowercase else text)
-        return pieces.split(text)
-
-    return split
-
-
-class Pieces(dict[str, list[str]]):
-    """The words of pieces of text between spaces, remembered: `tokenizers` takes longer than to look them up.
-
-    Most texts are the sum of their pieces. A piece whose words may depend on what is around it has the entry
-    []: the rules see such a text whole.
-
-    >>> pieces = Pieces(True, True)
-    >>> pieces.split("Très bon café!"), pieces["café!"]
-    (['très', 'bon', 'café', '!'], ['café', '!'])
-    """
-
-    def __init__(self, lowercase: bool, split_characters: bool) -> None:
-        self._lowercase, self._split_characters = lowercase, split_characters
-
-    def split(self, text: str) -> list[str]:
-        if has_spaces(text):
-            pieces = text.split()
-            found = list(map(self.__getitem__, pieces))
-            if all(found) or self._add_numbers(pieces, found):
-                return list(chain.from_iterable(found))
-        return self.split_whole(text)
-
-    def split_whole(self, text: str) -> list[str]:
-        """The words of a text by the rules alone."""
-        if text.isascii():
-            return ascii_rules().findall(text.lower() if self._lowercase else text)
-        return _split_unicode(encodable(text), self._lowercase, self._split_characters)
-
-    def __missing__(self, piece: str) -> list[str]:
-        words = self.split_whole(piece)
-        if piece[0].isnumeric() or is_open(piece, words):
-            words = []
-        if len(piece) <= LONGEST_PIECE:
-            if len(self) >= MAX_PIECES:
-                self.clear()
-            self[piece] = words
-        return words
-
-    def _add_numbers(self, pieces: list[str], found: list[list[str]]) -> bool:
-        """Fill in the numbers; False if one may belong to the piece before, or another piece is open."""
-        for k in [k for k, words in enumerate(found) if not words]:
-            found[k] = self.split_whole(pieces[k])
-            after_other = k > 0 and BEFORE_NUMBER.search(pieces[k - 1])
-            if after_other or not pieces[k][0].isnumeric() or is_open(pieces[k], found[k]):
-                return False
-        return True
+    if text.isascii():
+        return ascii_rules().findall(text.lower() if lowercase else text)
+    rules, text = _unicode_rules(lowercase, split_characters), encodable(text)
+    if lowercase:
+        text = rules.normalizer.normalize_str(text)
+    return [word for word, _ in rules.pre_tokenizer.pre_tokenize_str(text)]
 
 
 def has_spaces(text: str) -> bool:
@@ -108,13 +50,6 @@ def is_open(piece: str, words: list[str]) -> bool:
     only those of numbers look beyond a space ("2 1/2", "no. 5").
     """
     return "<" in piece or (words[-1:] != [] and len(words[-1]) == 2 and words[-1][1] == ".")
-
-
-def _split_unicode(text: str, lowercase: bool, split_characters: bool) -> list[str]:
-    rules = _unicode_rules(lowercase, split_characters)
-    if lowercase:
-        text = rules.normalizer.normalize_str(text)
-    return [word for word, _ in rules.pre_tokenizer.pre_tokenize_str(text)]
 
 
 @cache

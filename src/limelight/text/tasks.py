@@ -8,8 +8,7 @@
 | regression | a number | (rows,) float32 |
 
 A model's outputs are probabilities of the classes; where the answer is a number, the number itself. The loss
-needs PyTorch and is in training/loss.py, by the task's name. serve/explorer/page/tasks.js
-has the same for the page.
+is in training/loss.py, which needs PyTorch; serve/explorer/page/tasks.js has the same for the page.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import chain, compress, filterfalse
 from operator import not_
 from pathlib import Path
@@ -33,18 +33,10 @@ from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
-from .forbidding import blank_divided, is_forbidden
+from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
-from .splitting import (
-    LONE_SURROGATE,
-    UNKNOWN_WORD,
-    build_tokenizer,
-    encodable,
-    has_spaces,
-    word_spans,
-    word_splitter,
-)
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces, split_words
 
 PAD = 0
 UNKNOWN = 1
@@ -71,9 +63,8 @@ class Tokenizer:
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
         self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
-        self.vocabulary: tuple[str, ...] = tuple(
-            ids if _are_in_order(ids) else sorted(ids, key=ids.__getitem__)
-        )
+        in_order = list(ids.values()) == list(range(len(ids)))
+        self.vocabulary: tuple[str, ...] = tuple(ids if in_order else sorted(ids, key=ids.__getitem__))
         self._built: tokenizers.Tokenizer | None = None
         self._numbers: Numbering | None = None
         self._json = ""
@@ -122,7 +113,7 @@ class Tokenizer:
         check_several(texts)
         counts: Counter[str] = Counter()
         for text in texts:
-            counts.update(word_splitter(lowercase, split_characters)(text))
+            counts.update(split_words(text, lowercase, split_characters))
         words = choose_words(counts, min_count, max_words)
         return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
@@ -223,11 +214,7 @@ class Tokenizer:
         >>> Tokenizer.from_words([]).words("Good SOUP")
         ['good', 'soup']
         """
-        if text.isascii():
-            return self._split_ascii(text)
-        words = self.split(encodable(text))
-        # letter by letter, as ids are found: the end of a word must not change its sigma
-        return ["".join(map(str.lower, word)) for word in words] if self.lowercase else words
+        return self._numbering.split(text)
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
@@ -261,7 +248,9 @@ class Tokenizer:
         """
         check_several(texts)
         texts = list(texts)
-        are_others = [not text.isascii() and self._is_other(text) for text in texts]
+        are_others = [  # texts for `tokenizers` to split
+            not text.isascii() and (bool(self.forbidden) or not has_spaces(text)) for text in texts
+        ]
         found = self._numbering.number(compress(texts, map(not_, are_others)) if any(are_others) else texts)
         ids, lengths = (np.frombuffer(each, np.int32).copy() for each in found[1:])
         if any(are_others):
@@ -275,10 +264,6 @@ class Tokenizer:
         [2, 1]
         """
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
-
-    def _is_other(self, text: str) -> bool:
-        """Whether a text that is not ASCII is for `tokenizers` to split."""
-        return bool(self.forbidden) or not has_spaces(text)
 
     def _merge(
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
@@ -306,19 +291,6 @@ class Tokenizer:
             self._numbers = Numbering(*options, known=self._ids, none=UNKNOWN)
         return self._numbers
 
-    def _split_ascii(self, text: str) -> list[str]:
-        text = self._blank_divided(text)
-        found = ascii_rules().findall(text.lower() if self.lowercase else text)
-        if not self.forbidden:
-            return found
-        return [word for word in found if not is_forbidden(word, self.forbidden)]
-
-    def _blank_divided(self, text: str) -> str:
-        if not self.forbidden:
-            return text
-        spans = partial(word_spans, lowercase=self.lowercase, split_characters=self.split_characters)
-        return blank_divided(text, self.forbidden, spans)
-
     def blank_forbidden(self, text: str) -> str:
         """The text with spaces in place of forbidden words: the others stay where they are.
 
@@ -327,7 +299,7 @@ class Tokenizer:
         """
         if not self.forbidden:
             return text
-        text = self._blank_divided(text)
+        text = self._numbering.blank_divided(text)
         found = list(text)
         for _, (start, end) in self._located_all(text):
             if is_forbidden(text[start:end], self.forbidden):
@@ -336,7 +308,7 @@ class Tokenizer:
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
-        text = self._blank_divided(text)
+        text = self._numbering.blank_divided(text)
         found = self._located_all(text)
         if self.forbidden:
             found = [(k, at) for k, at in found if not is_forbidden(text[slice(*at)], self.forbidden)]
@@ -386,10 +358,8 @@ def has_joined_characters(words: Iterable[str]) -> bool:
 def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     """The vocabulary, whether text becomes lower case, and whether it is split into characters.
 
-    All else must be as Limelight writes it.
-
-    A tokenizer.json may hold rules that run for hours or blow texts up to gigabytes: `tokenizers` never gets
-    to see one from outside, only its words.
+    All else must be as Limelight writes it: `tokenizers` never gets to see a file from outside, whose rules
+    may run for hours or blow texts up to gigabytes.
     """
     if (size := len(text.encode(errors="replace"))) > MAX_TOKENIZER:
         raise _damaged(f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}")
@@ -421,10 +391,6 @@ def _damaged(what: str) -> LimelightError:
 def _are_ids(ids: dict[str, Any]) -> bool:
     special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
     return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
-
-
-def _are_in_order(ids: dict[str, int]) -> bool:
-    return list(ids.values()) == list(range(len(ids)))
 
 
 @cache

@@ -9,13 +9,13 @@ from .._lazy import lazy
 from ..errors import needs_torch
 
 if TYPE_CHECKING:
-    from .callbacks import Callback, TensorBoard
+    from .callbacks import Callback
     from .run import Fitted
     from .train import fit
 
-__all__ = ["Callback", "Fitted", "TensorBoard", "fit", "need_torch"]
+__all__ = ["Callback", "Fitted", "fit", "need_torch"]
 
-__getattr__, __dir__ = lazy(__name__, {"callbacks": "Callback TensorBoard", "run": "Fitted", "train": "fit"})
+__getattr__, __dir__ = lazy(__name__, {"callbacks": "Callback", "run": "Fitted", "train": "fit"})
 
 
 def need_torch() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
@@ -41,35 +40,6 @@ class Callback:
         """Training has ended, also by an error or an interruption."""
 
 
-class TensorBoard(Callback):
-    """Log every epoch's record for TensorBoard, into `folder` or `tensorboard` in the run's own folder.
-
-    >>> TextClassifier(callbacks=[TensorBoard("logs")])  # doctest: +SKIP
-    """
-
-    def __init__(self, folder: str | Path | None = None) -> None:
-        need_tensorboard()
-        self.folder = folder
-        self._writer: Any = None
-
-    def on_train_begin(self, run: TrainingRun) -> None:
-        """What a killed run logged after its last checkpoint is purged."""
-        if self.folder is None and run.checkpoints is None:
-            raise LimelightError("tensorboard needs the run's folder: give one", code="folder-needed")
-        folder = self.folder or run.checkpoints.folder / "tensorboard"  # type: ignore[union-attr]
-        self._writer = need_tensorboard()(str(folder), purge_step=run.state.number + 1)
-
-    def on_epoch_end(self, run: TrainingRun, record: dict[str, Any]) -> None:
-        for name, value in record.items():
-            if isinstance(value, int | float):
-                self._writer.add_scalar(name, value, run.state.number)
-
-    def on_train_end(self, run: TrainingRun) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-
-
 def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
     """The callbacks as a tuple, or an error before the long work.
 
@@ -86,13 +56,3 @@ def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
             what = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
             raise LimelightError(f"callbacks[{k}] is {what}; it must be a Callback", code="callback-type")
     return found
-
-
-def need_tensorboard() -> Any:
-    """TensorBoard's writer class, or an error that says how to install it."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        missing = "TensorBoard is not installed: pip install tensorboard"
-        raise LimelightError(missing, code="needs-extra") from None
-    return SummaryWriter

@@ -46,10 +46,7 @@ class RunContext:
 def run_context(
     device: torch.device, folder: Path | None, show: bool, checkpoint_every: float
 ) -> Iterator[RunContext]:
-    """Join the other processes, keep other runs out of the folder, and note when the user asks to stop.
-
-    PyTorch's random state, of the CPU and of the GPU that is used, is left as it was.
-    """
+    """Join the other processes and lock the folder; PyTorch's random state is left as it was."""
     gpus = [torch.cuda.current_device()] if device.type == "cuda" else []
     with (
         _ONE_AT_A_TIME,
@@ -101,11 +98,7 @@ def catch_interrupts() -> Iterator[threading.Event]:
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of that name; 'auto' is the GPU if there is one.
-
-    >>> choose_device("cpu")
-    device(type='cpu')
-    """
+    """The device of that name; 'auto' is the GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
@@ -114,6 +107,11 @@ def choose_device(name: str) -> torch.device:
         what = "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'"
         raise LimelightError(what, code="no-gpu")
     return torch.device(name)
+
+
+def training_cores(device: torch.device) -> int:
+    """The cores that train; 0 if a GPU does."""
+    return count_cores() if device.type == "cpu" else 0
 
 
 # ---------------------------------------------------------------- several processes
@@ -200,10 +198,7 @@ def _connect(device: torch.device) -> None:
 
 @contextmanager
 def _share_of_cores(device: torch.device) -> Iterator[None]:
-    """On a CPU, divide the machine's cores among its processes: torchrun gives each a single thread.
-
-    Another value of OMP_NUM_THREADS is the user's choice and stays.
-    """
+    """On a CPU, divide the cores among the processes, unless the user has: torchrun gives each one thread."""
     before = torch.get_num_threads()
     if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

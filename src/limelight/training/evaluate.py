@@ -113,10 +113,7 @@ def set_first(state: State, scores: Scores | None, figures: dict[str, float]) ->
 
 
 def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> bool:
-    """Whether this epoch is the best so far, by its score and then by loss; noted in `state`.
-
-    Without a development split, and in the steps before its scores count, the newest epoch is the best.
-    """
+    """Whether this epoch is the best so far, by score and then by loss; where none counts, the newest is."""
     if scores is not None:
         score, loss = scores.weighted or scores[:2]
         no_better = (score, -loss) <= (state.best_accuracy, -state.best_loss)

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from ..aspects.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
-from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.parts import linear_part, rows_of, state_size
 from ..network.torch.module import ModulePooling
@@ -18,7 +17,7 @@ from ..network.torch.network import Network
 from ..reading.row_names import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
-from ..text.batches import gather, reading_plan, row_lengths
+from ..text.batches import draw, gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.labels import Label
 from ..text.questions import Question, are_numbers, class_values
@@ -44,26 +43,25 @@ class States(NamedTuple):
 
 
 def explanation_facts(
-    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds = None
+    network: Network, dataset: Dataset, weights: Weights, thresholds: Thresholds = None
 ) -> dict[str, Any]:
     """`rows` and their names, from training texts; `trust`, if there are development texts; and `refits`."""
     facts = describe_rows(network, dataset)
-    if (W := fit_heads(network, dataset, recipe)) is not None:
+    if (W := fit_heads(network, dataset)) is not None:
         facts["refits"] = refits_to_json(W)
     if "dev" in dataset.splits and not find_task(dataset.task).is_number:
-        facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
+        facts["trust"] = measure_trust(network, dataset, weights, thresholds)
     return facts
 
 
-def fit_heads(network: Network, dataset: Dataset, recipe: ModelRecipe) -> np.ndarray | None:
+def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
     """W (refits, 2u), as in runtime/refits.py; None where the labels are not numbers, or there are few."""
     split = dataset.splits["train"]
-    y = numbers_of(dataset.task, dataset.labels, split)
-    attention = rows_of(recipe).attention
+    y, attention = numbers_of(dataset.task, dataset.labels, split), rows_of(network.recipe).attention
     if y is None or network.pair or not attention or len(split) < MIN_ROWS:
         return None
     rows = draw_rows(split, MAX_ROWS, 0)
-    X = np.empty((len(rows), state_size(recipe)), np.float32)
+    X = np.empty((len(rows), state_size(network.recipe)), np.float32)
     plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
     for batch, read in read_batches(network, split, plan):
         X[np.searchsorted(rows, batch)] = read.M[:, :attention].mean(dim=1).float().cpu().numpy()
@@ -92,17 +90,14 @@ def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:
 def row_facts(
     vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
 ) -> dict[str, Any]:
-    """`rows`, the words of each row of M, and `row_names`; none and "" for a row without a clear aspect.
-
-    A (r, words) is the attention of sentences back to back.
-    """
+    """Words and name of each row, none without a clear aspect; A (r, words), sentences back to back."""
     found = row_words(vocabulary, ids, A, lengths, len(SPECIAL))
     words = [[vocabulary[k] for k, _ in row.words] if row.name else [] for row in found]
     return {"rows": words, "row_names": [row.name for row in found]}
 
 
 def measure_trust(
-    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds
+    network: Network, dataset: Dataset, weights: Weights, thresholds: Thresholds
 ) -> dict[str, Any]:
     """How far the predicted class's probability falls without the words that decided, or random ones.
 
@@ -113,7 +108,7 @@ def measure_trust(
         P = activate(task, scores[None].astype(float))
         predicted.append(find_task(task).explained(P[0], thresholds)[0])
         asked = find_task(task).question(predicted[-1], dataset.labels, asked=True)
-        decided = _decided(network, sides, scores, asked, recipe, weights)
+        decided = _decided(network, sides, scores, asked, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
         variants += [_keep([side.ids for side in sides], mask) for mask in kept]
@@ -126,15 +121,10 @@ def measure_trust(
 
 
 def _decided(
-    network: Network,
-    sides: Sequence[States],
-    scores: np.ndarray,
-    asked: Question,
-    recipe: ModelRecipe,
-    weights: Weights,
+    network: Network, sides: Sequence[States], scores: np.ndarray, asked: Question, weights: Weights
 ) -> np.ndarray:
     """(n + m,): how much of what is asked rests on each word; `scores` are the logits (classes,)."""
-    z = scores.astype(float)
+    z, recipe = scores.astype(float), network.recipe
     if not is_sum(recipe, network.pair):
         M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
         losses = word_losses(partial(_classify, network), scores, M, texts, partial(_without, network))
@@ -186,11 +176,7 @@ def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.nda
 
 
 def _sample(split: Split, texts: int, words: int) -> Split:
-    """Rows drawn at random: at most so many, with at most so many words in all, but at least one."""
-    order = np.random.default_rng(0).permutation(len(split))[:texts]
-    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
-    order = order[: max(1, int((np.cumsum(lengths) <= words).sum()))]
-    return _join([split.row(k) for k in order])
+    return _join([split.row(k) for k in draw(split, texts, words)])
 
 
 def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:

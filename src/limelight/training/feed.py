@@ -50,7 +50,8 @@ class DeviceFeed:
         labels = None if split.labels is None else as_targets(np.asarray(split.labels))
         self.labels = None if labels is None else torch.from_numpy(labels).to(device)
         self.weights = resident(weights, torch.float32)
-        self.targets = resident(targets, torch.float32 if targets is None else _dtype(targets))
+        is_half = targets is not None and targets.dtype == np.float16  # as vectors are kept
+        self.targets = resident(targets, torch.float16 if is_half else torch.float32)
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
         """The batch of these rows (anywhere), padded to `width`: no other shapes, so it can be captured."""
@@ -63,10 +64,6 @@ class DeviceFeed:
         targets = None if self.targets is None else self.targets[rows]
         found = Tensors(sides[0], sides[1], labels, weights, targets=targets)
         return found._replace(ids2=sides[2], lengths2=sides[3]) if len(sides) > 2 else found
-
-
-def _dtype(values: np.ndarray) -> torch.dtype:
-    return torch.float16 if values.dtype == np.float16 else torch.float32  # vectors are kept in half the room
 
 
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:

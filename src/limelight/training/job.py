@@ -145,10 +145,7 @@ class Job(ABC):
 
     @contextmanager
     def owned(self, resume: bool) -> Iterator[None]:
-        """Keep other processes out. The lock file stands beside the job's folder, which comes and goes.
-
-        A new job starts the folder with its `run.json`; if it fails, the folder stays only if it is useful.
-        """
+        """Keep other processes out; a new job's folder stays only if it is useful, should the job fail."""
         if not self.out.name or self.out.name == "..":
             wrong = f"{str(self.out)!r} cannot be the output; name a new folder"
             raise LimelightError(wrong, code="out-name")
@@ -170,8 +167,7 @@ class Job(ABC):
     def prepared(self, resume: bool, prepare: Callable[[], Any]) -> Iterator[bool]:
         """Own the folder and prepare the data; yields whether this is the first process.
 
-        Under `torchrun`, the first process prepares and writes, and the others wait for it. Encoding may take
-        hours; if it fails, torchrun ends the waiting processes.
+        The others wait for it, perhaps for hours; if it fails, torchrun ends them.
         """
         first, several = int(os.environ.get("RANK", "0")) == 0, int(os.environ.get("WORLD_SIZE", "1")) > 1
         key = f"limelight/data/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"

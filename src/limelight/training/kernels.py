@@ -1,7 +1,4 @@
-"""Weight updates in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
-
-`_in_plain_operations` does the same where a GPU has no Triton.
-"""
+"""Weight updates in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU."""
 
 from __future__ import annotations
 

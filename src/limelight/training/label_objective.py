@@ -164,11 +164,7 @@ def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -
 
 
 def class_name(given: Any) -> str:
-    """The name of a module's class, or of a function.
-
-    >>> class_name(max)
-    'builtins.max'
-    """
+    """The name of a module's class, or of a function."""
     found = given if hasattr(given, "__qualname__") else type(given)
     return f"{found.__module__}.{found.__qualname__}"
 

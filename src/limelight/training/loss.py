@@ -1,7 +1,6 @@
 """What is minimised: the loss of each row by its task, plus the penalty on the attention.
 
-The means over a split of a row's loss, and of how good its answer is, choose the best epoch. Labels are as
-`as_targets` gives them.
+Labels are as `as_targets` gives them.
 """
 
 from __future__ import annotations

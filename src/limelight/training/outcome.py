@@ -42,8 +42,7 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
 def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     """Put the temperature of the development set into the network; `confidence`, for the saved folder.
 
-    Without a development set, or with too small a one, the probabilities stay as they are; and so they do
-    where the answer is not the most probable class, which no temperature changes.
+    Only where the set is large enough, and the answer the most probable class: no temperature changes that.
     """
     import torch
 
@@ -82,10 +81,7 @@ def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label])
 def facts_of(
     dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics], start: Start | None = None
 ) -> dict[str, Any]:
-    """What the saved folder records about its data, training, results and pictures.
-
-    `start` is what training started from, if that was anything.
-    """
+    """What the saved folder records about its data, training, results, pictures, and what it started from."""
     from .explanation_facts import explanation_facts
 
     sources = dataset.facts.get("sources", {})
@@ -94,9 +90,7 @@ def facts_of(
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": {name: fact for name, fact in dataset.facts.items() if name != "forbidden"},
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
-        **explanation_facts(
-            fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds
-        ),
+        **explanation_facts(fitted.network, dataset, weights_of(fitted), fitted.thresholds),
     }
     if "forbidden" in dataset.facts:  # what was not read in training must not be read later
         facts["forbidden"] = dataset.facts["forbidden"]

@@ -144,11 +144,7 @@ class PretrainJob(Job):
         resume: bool = False,
         checkpoint_every: float = 600.0,
     ) -> dict[str, Any] | None:
-        """Encode the texts, ask the teacher, train and save the reader.
-
-        Returns its facts; None if interrupted. Under `torchrun`, the first process prepares and writes, and
-        the others wait for it.
-        """
+        """Encode the texts, ask the teacher, train and save the reader: its facts, or None if interrupted."""
         need_torch()
         from .context import choose_device, run_context
         from .run import TrainingRun

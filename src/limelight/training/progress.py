@@ -7,14 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TextIO
 
 LOGGER = logging.getLogger("limelight")
 LOGGER.addHandler(logging.NullHandler())  # a program decides itself whether and where to log
 MEASURES = {"accuracy": ".2%", "f1": ".4f", "r2": ".4f", "cosine": ".4f"}  # in a record, one of them
 FIRST_LINE, LINES_APART = 5, 30  # seconds, where there is no terminal
-LONG = 120  # seconds, from which on a run is worth a line that says what would be faster
 
 
 class Progress:
@@ -30,7 +28,6 @@ class Progress:
         self.bar: Any = None
         self.live = show and self.stream.isatty()
         self.development = ""
-        self.faster = ""  # what would be; empty once it is said
 
     def note(self, line: str) -> None:
         """Show one line."""
@@ -48,7 +45,7 @@ class Progress:
     ) -> None:
         """An epoch starts, or resumes after `done` rows; it may be the last, by patience."""
         self.at_most = "at most " if may_stop_early else ""
-        self.epoch, self.epochs, self.rows, self.done, self.done_before = epoch, epochs, rows, done, done
+        self.epoch, self.epochs, self.rows, self.done, self.begun = epoch, epochs, rows, done, done
         self.started = self.shown = time.monotonic()
         if epoch == 0 and not self.live:
             self.shown -= LINES_APART - FIRST_LINE  # how long it will take is said soon
@@ -66,8 +63,6 @@ class Progress:
         """A batch is done. `figures` may have to wait for the GPU, so it is called once a second at most."""
         self.done += rows
         now = time.monotonic()
-        if self.faster and now - self.started >= FIRST_LINE:
-            self._say_what_is_faster(now)
         logged = self.log and LOGGER.isEnabledFor(logging.DEBUG)
         if not (self.show or logged) or now - self.shown < (1 if self.live or logged else LINES_APART):
             return
@@ -102,16 +97,8 @@ class Progress:
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
         chosen = " *" if better and "dev_loss" in record else "  "
         accuracies = f"train {record[measure]:{form}}{development}{chosen}"
-        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.done_before else ""  # no rows were left
+        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.begun else ""  # no rows were left
         self.note(f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}".rstrip())
-
-    def _say_what_is_faster(self, now: float) -> None:
-        """Once, as soon as the speed is known, if all of it takes long."""
-        rows = self.rows * (self.epochs - self.epoch) - self.done
-        seconds = rows * (now - self.started) / max(self.done - self.done_before, 1)
-        if seconds >= LONG:
-            self.note(f"this will take {self.at_most}about {_format_time(seconds)}; faster: {self.faster}")
-        self.faster = ""
 
     def close(self) -> None:
         """Leave the terminal tidy."""
@@ -120,7 +107,7 @@ class Progress:
             self.bar = None
 
     def _speed(self) -> float:
-        return (self.done - self.done_before) / max(time.monotonic() - self.started, 1e-9)
+        return (self.done - self.begun) / max(time.monotonic() - self.started, 1e-9)
 
     def _time_left(self) -> str:
         rows = self.rows * (self.epochs - self.epoch) - self.done
@@ -144,18 +131,3 @@ def _format_time(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def memory_line(device: str) -> str:
-    """Peak memory of this process, and of the GPU if it was used."""
-    found = []
-    with suppress(ImportError):  # not on Windows
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        found.append(f"peak memory {peak / 2**30:.2f} GiB")
-    if device == "cuda":
-        import torch
-
-        found.append(f"on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB")
-    return ", ".join(found)

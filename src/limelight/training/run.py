@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from ..config.options import to_builtin
-from ..config.recipe import LSTM, Recipe
+from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..text.batches import training_plan
@@ -23,7 +23,6 @@ from .callbacks import Callback
 from .checkpoint import Checkpoints, State, select_prefix
 from .context import RunContext
 from .evaluate import is_finished, logits, set_first, update_best
-from .progress import memory_line
 from .step import Objective, Stepper
 
 
@@ -84,7 +83,6 @@ class TrainingRun:
                 self.progress.close()
                 self.checkpoint()
                 self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
-            self.progress.note(memory_line(self.stepper.device.type) or "done")
         finally:
             self.progress.close()
             for each in self.callbacks:
@@ -121,8 +119,6 @@ class TrainingRun:
         plan = training_plan(self.stepper.lengths, recipe.batch_size, recipe.seed, state.epoch)
         done = sum(map(len, plan[: state.batch]))
         may_stop_early = "dev" in self.splits and recipe.patience > 0
-        if not state.number:
-            self.progress.faster = _faster(self.recipe, self.stepper.device.type)
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.splits["train"]), done, may_stop_early)
         self.network.train()
         self.stepper.begin()
@@ -192,7 +188,9 @@ class TrainingRun:
         if self.best is None:
             raise LimelightError(line, code="diverged")
         self.progress.close()
-        self.progress.note(f"warning: {line}; keeping the model of epoch {self.state.best_epoch + 1}")
+        best = self.state.best_epoch
+        kept = f"the model of epoch {best + 1}" if best >= 0 else "the first classifier"
+        self.progress.note(f"warning: {line}; keeping {kept}")
         self.state.finished = True
 
     def checkpoint(self) -> None:
@@ -270,10 +268,3 @@ def _check_same(before: Mapping[str, nn.Parameter], now: Mapping[str, nn.Paramet
         todo = "change weights in place, or give a module of your own as encoder= or pooling="
         wrong = f"a callback replaced {new[0]}, which would not be trained; {todo}"
         raise LimelightError(wrong, code="network-replaced")
-
-
-def _faster(recipe: Recipe, device: str) -> str:
-    """What would train in less time: docs/train.md has how much each gives."""
-    ways = ["--preset fast"] if LSTM.holds(recipe.model) and not recipe.model.is_reader else []
-    ways += ["a GPU"] if device == "cpu" else []
-    return ", ".join([*ways, "fewer --epochs"] if recipe.training.epochs > 1 else ways)

@@ -62,7 +62,7 @@ class SpelledWords:
     ) -> tuple[Tensor, Tensor, None, None, Spelled]:
         """What the network takes: ids (batch, n) of all words -> those known, pieces of those spelled.
 
-        u (batch, n) in [0, 1) chooses which known words are spelled, and how; without it none is.
+        u (batch, n) in [0, 1) chooses which known words are spelled, and how.
         """
         known = ids < self.known
         spelled = ~known | (ids == UNKNOWN)
@@ -121,12 +121,9 @@ def misspellings(word: str, seed: int) -> list[str]:
     if len(word) < SHORTEST or not word.isalpha():
         return [word] * VARIANTS
     choose = random.Random(f"{seed} {word}")
-    return [_misspell(word, choose) for _ in range(VARIANTS)]
-
-
-def _misspell(word: str, choose: random.Random) -> str:
-    k = choose.randrange(len(word) - 1)
-    kind = choose.randrange(3)
-    if kind == 0:
-        return word[:k] + word[k + 1] + word[k] + word[k + 2 :]
-    return word[:k] + word[k + 1 :] if kind == 1 else word[: k + 1] + word[k:]
+    found = []
+    for _ in range(VARIANTS):
+        k, kind = choose.randrange(len(word) - 1), choose.randrange(3)
+        middle = (word[k + 1] + word[k], word[k + 1], word[k] * 2 + word[k + 1])[kind]
+        found.append(word[:k] + middle + word[k + 2 :])
+    return found

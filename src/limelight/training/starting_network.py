@@ -1,13 +1,9 @@
 """The network that a run starts with: random weights, word vectors, or those of a reader or a model.
 
-The classifier is then fitted to what its last layer reads: that is convex. From a reader, it is logistic
-regression on the reader's vectors (for several labels a text one for each, for numbers ridge regression).
-A random classifier would pull the reader towards itself before it has learnt anything; this one has one
-solution, and with few rows it already is most of what can be learnt. How strongly it is regularised is chosen
-by cross-validation.
-
-From a trained model, only its new classes are fitted. Random weights would take many steps to catch up with
-those of the old classes, and change all the rest.
+From a reader, the classifier starts as logistic regression on the reader's vectors (for several labels one
+for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
+reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
+From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
 """
 
 from __future__ import annotations
@@ -35,6 +31,7 @@ from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
 from .evaluate import read_batches
 from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
+from .minimise import minimise
 from .optimiser import STATES
 
 MIN_CLASS_ROWS = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
@@ -47,16 +44,13 @@ MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new clas
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
-ITERATIONS = 100
+FLAT = 1e-7  # slope of a row's mean loss at which fitting ends
 
 
 def build_network(
     dataset: Dataset, recipe: Recipe, start: Start | None = None, modules: Modules = OURS
 ) -> Network:
-    """The network for a data set on the CPU, with its starting weights and word vectors.
-
-    The user's `modules` are copied: they stay as they are.
-    """
+    """The network for a data set on the CPU, with its starting weights; the user's `modules` are copied."""
     if recipe.model.is_reader:
         wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
         raise LimelightError(wrong, code="option-value")
@@ -146,10 +140,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's last layer to a split; what it reads stays as it is.
-
-    Only the first `real` rows are for cross-validation: others repeat parts of them.
-    """
+    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate."""
     rows = draw_rows(split, MAX_ROWS, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -164,7 +155,9 @@ def fit_first_head(
     found = FirstHead(DEFAULT_STRENGTH, None)
     if network.pair and own.standardises:
         found = FirstHead(PAIR_STRENGTH, None)
-        W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
+        # of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale
+        products = torch.arange(v.shape[1], device=v.device) >= 3 * v.shape[1] // 4
+        W, b = fit_ridge(v, y, w, found.strength, products * (v.shape[1] // 4) ** -0.5)
     else:
         is_real = rows < (len(split) if real is None else real)
         if 2 * len(bias) <= is_real.sum():
@@ -182,13 +175,6 @@ def fit_first_head(
     last.copy_(W)
     bias.copy_(b)
     return found
-
-
-def _cosine(size: int) -> Tensor:
-    """(size,), of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale."""
-    direction = torch.zeros(size)
-    direction[-(size // 4) :] = (size // 4) ** -0.5
-    return direction
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
@@ -252,22 +238,20 @@ def fit_linear(
     >>> W.shape, bool(W[0] > W[1])
     (torch.Size([2, 1]), True)
     """
-    W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
-    b = v.new_zeros(classes) if start is None else start[1].clone()
-    optimiser = torch.optim.LBFGS(
-        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
-        tolerance_change=1e-7, line_search_fn="strong_wolfe",
-    )  # fmt: skip
+    many = strength * float(w.sum())
+    size = classes * v.shape[1]
 
     @torch.enable_grad()
-    def step() -> Tensor:
-        optimiser.zero_grad()
-        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
-        total.backward()
-        return total
+    def loss(x: Tensor) -> tuple[float, Tensor]:
+        x = x.detach().requires_grad_()
+        W, b = x[:size].view(classes, -1), x[size:]
+        mean = (strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2) / many
+        (slope,) = torch.autograd.grad(mean, x)
+        return float(mean.detach()), slope
 
-    optimiser.step(step)
-    return W.detach(), b.detach()
+    x = v.new_zeros(size + classes) if start is None else torch.cat([start[0].flatten(), start[1]])
+    found = minimise(loss, x, flat=FLAT)
+    return found[:size].view(classes, -1), found[size:]
 
 
 # ---------------------------------------------------------------- new classes of a trained model

@@ -55,18 +55,12 @@ class Objective(ABC):
         return 0
 
     def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> bool:
-        """Prepare the network for its first step, and say whether it is a model of its own already.
-
-        `note` shows a line.
-        """
+        """Prepare the network for its first step; whether it is a model already. `note` shows a line."""
         return False
 
     @abstractmethod
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
-        """Compute the gradients of a batch and count its figures.
-
-        Of several processes, each has a `share` of the rows, or none.
-        """
+        """Compute the gradients of a batch, a `share` of all rows or none, and count its figures."""
 
     @abstractmethod
     def evaluate(self, network: Any, processes: Processes) -> tuple[Scores | None, dict[str, float]]:
@@ -110,7 +104,7 @@ class Stepper:
 
     def step(self, rows: np.ndarray, number: int) -> None:
         """Update the weights from these rows. Random choices depend on the seed and `number` only."""
-        seed = _mix(self.recipe.seed, number, self.processes.rank)
+        seed = zlib.crc32(f"{self.recipe.seed} {number} {self.processes.rank}".encode())
         # torch.manual_seed would seed every GPU, and only looking for one takes as long as a small layer
         if self.device.type == "cpu":
             torch.default_generator.manual_seed(seed)
@@ -308,8 +302,3 @@ def _fits(words: int, targets: Any) -> bool:
     """Whether the training rows fit on the GPU beside the network; otherwise the host feeds it."""
     size = 4 * words + (0 if targets is None else targets.nbytes)
     return size < torch.cuda.mem_get_info()[0] / 4
-
-
-def _mix(seed: int, number: int, rank: int) -> int:
-    """One seed from (seed, step, process)."""
-    return zlib.crc32(f"{seed} {number} {rank}".encode())

@@ -154,7 +154,7 @@ def encode_shards(
                 found = ask(encoder, shard, done)
                 with atomic_file(path) as file:
                     np.save(file, found)
-            elif not _is_alike(ask(encoder, shard[:1], done), found[:1]):
+            elif _cosine(ask(encoder, shard[:1], done), found[:1]) <= SAME_COSINE:
                 wrong = f"{path} does not have the vectors that the teacher gives for the texts"
                 todo = "resume with the same teacher and texts, or start again with --overwrite"
                 raise LimelightError(f"{wrong}; {todo}", code="run-differs")
@@ -202,11 +202,9 @@ def _stored(path: Path, rows: int) -> np.ndarray | None:
     return values if values.ndim == 2 and len(values) == rows and values.dtype == np.float16 else None
 
 
-def _is_alike(found: np.ndarray, stored: np.ndarray) -> bool:
-    """Whether vectors of length 1 are the same, but for what another batch or device makes of them."""
-    if found.shape != stored.shape:
-        return False
-    return bool((found.astype(np.float32) * stored.astype(np.float32)).sum(axis=1).min() > SAME_COSINE)
+def _cosine(found: np.ndarray, stored: np.ndarray) -> float:
+    """Of two vectors of length 1; they are the same but for what another batch or device makes of them."""
+    return float((found * stored.astype(np.float32)).sum()) if found.shape == stored.shape else 0.0
 
 
 def is_vectors_file(teacher: str) -> bool:

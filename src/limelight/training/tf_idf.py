@@ -6,7 +6,7 @@ needs only PyTorch, which every machine that trains has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,15 +15,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, log_softmax
 
+from ..text.batches import draw
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
+from .minimise import minimise
 
 STRENGTH = 10.0  # scikit-learn's C
+FLAT = 1e-4  # slope at which fitting ends
 BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
 BASELINE_WORK = 20_000_000  # and words times classes
 _WORDS_AT_ONCE = 2**20
-_STEPS, _HISTORY = 100, 5  # of L-BFGS; a longer history takes more time than it saves
-_FLAT, _SHORTEST = 1e-4, 1e-6  # the slope and the step at which it ends
 
 
 class Terms(NamedTuple):
@@ -55,12 +56,6 @@ class TfIdf:
     def accuracy(self, split: Split) -> float:
         """The share of rows whose class is the true one."""
         return float((self.predict(split) == np.asarray(split.labels)).mean())
-
-    def term(self, number: int) -> tuple[int, ...]:
-        """The word ids of a term."""
-        code = int(self.codes[number]) % (self.vocabulary * (self.vocabulary + 1))
-        first, second = divmod(code, self.vocabulary)
-        return (second,) if first == 0 else (first - 1, second)
 
 
 def fit_tf_idf(
@@ -110,44 +105,8 @@ def _regress(
         value = -(log_p[torch.arange(len(y)), y] * weights).sum() + shrink / 2 * W.square().sum()
         return float(value), torch.cat([(_multiply(turned, slope) + shrink * W).flatten(), slope.sum(dim=0)])
 
-    found = _minimise(loss, torch.zeros(size + classes))
+    found = minimise(loss, torch.zeros(size + classes), flat=FLAT)
     return found[:size].view(terms, classes), found[size:]
-
-
-def _minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor) -> Tensor:
-    """Where a convex loss is lowest, by L-BFGS. That of PyTorch takes seconds to import."""
-    steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
-    value, slope = loss(x)
-    for _ in range(_STEPS):
-        if float(slope.abs().max()) < _FLAT:
-            break
-        direction = _direction(slope, steps)
-        down, length = float(direction @ slope), 1.0
-        while length > _SHORTEST:
-            lower, turned = loss(x + length * direction)
-            if lower <= value + 1e-4 * length * down:
-                break
-            length /= 2
-        else:
-            break
-        step, change = length * direction, turned - slope
-        steps = [*steps, (step, change)][-_HISTORY:] if float(step @ change) > 0 else steps
-        x, value, slope = x + step, lower, turned
-    return x
-
-
-def _direction(slope: Tensor, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """Downhill, as curved as the last steps have shown."""
-    found, shares = -slope, []
-    for step, change in reversed(steps):
-        shares.append(float(step @ found) / float(step @ change))
-        found = found - shares[-1] * change
-    if steps:
-        step, change = steps[-1]
-        found = found * (float(step @ change) / float(change @ change))
-    for (step, change), share in zip(steps, reversed(shares), strict=True):
-        found = found + (share - float(change @ found) / float(step @ change)) * step
-    return found
 
 
 def _multiply(rows: Terms, W: Tensor) -> Tensor:
@@ -174,10 +133,7 @@ def _chunks(split: Split) -> Iterator[np.ndarray]:
 
 
 def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each word and each pair of neighbours in these rows, the row's place in `rows` and a code.
-
-    In the second text of a pair they are other terms.
-    """
+    """Of each word and pair of neighbours the row's place in `rows`, and a code; second texts have others."""
     places, codes = [], []
     for side, (ids, starts, lengths) in enumerate(split.sides):
         counts = np.asarray(lengths)[rows].astype(np.int64)
@@ -220,31 +176,18 @@ def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
     held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
     if not find_task(dataset.task).is_class or not held_out:
         return {}
-    split = dataset.splits["train"]
-    rows = sample_rows(split, len(dataset.labels))
-    return {"train_rows": len(rows)} | tf_idf_accuracies(
-        split, held_out, len(dataset.tokenizer), len(dataset.labels), rows=rows, balanced=balanced,
-        min_pairs=2,
-    )  # fmt: skip
-
-
-def tf_idf_accuracies(
-    train: Split, held_out: Mapping[str, Split], vocabulary: int, classes: int, **how: Any
-) -> dict[str, dict[str, float]]:
-    """For each split, the accuracy of its largest class and of TF-IDF trained on `train`."""
-    fitted = fit_tf_idf(train, vocabulary, classes, **how)
-    return {
+    split, classes = dataset.splits["train"], len(dataset.labels)
+    rows = sample_rows(split, classes)
+    fitted = fit_tf_idf(split, len(dataset.tokenizer), classes, rows=rows, balanced=balanced, min_pairs=2)
+    return {"train_rows": len(rows)} | {
         name: {
-            "largest_class": float(np.bincount(np.asarray(split.labels)).max() / len(split)),
-            "tf_idf": fitted.accuracy(split),
+            "largest_class": float(np.bincount(np.asarray(each.labels)).max() / len(each)),
+            "tf_idf": fitted.accuracy(each),
         }
-        for name, split in held_out.items()
+        for name, each in held_out.items()
     }
 
 
 def sample_rows(split: Split, classes: int) -> np.ndarray:
     """The numbers of all rows, or of as many at random as are trained on in seconds."""
-    order = np.random.default_rng(0).permutation(len(split))[:BASELINE_ROWS]
-    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
-    most = min(BASELINE_WORDS, BASELINE_WORK // classes)
-    return np.sort(order[: max(1, int((np.cumsum(lengths) <= most).sum()))])
+    return np.sort(draw(split, BASELINE_ROWS, min(BASELINE_WORDS, BASELINE_WORK // classes)))

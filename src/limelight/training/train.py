@@ -106,11 +106,7 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
 
 
 class Scale(NamedTuple):
-    """number = mean + deviation * output.
-
-    Training sees numbers of mean 0 and variance 1. The last layer is linear, so afterwards it takes the unit
-    in, and a trained model knows nothing of this.
-    """
+    """number = mean + deviation * output, of mean 0 and variance 1; the last layer takes the unit in."""
 
     mean: float
     deviation: float

@@ -157,15 +157,16 @@ def describe_rows(
 ) -> dict[str, Any]:
     """For each row of M, the words it reads and its name; and how much rows overlap.
 
-    Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the same
-    one word.
+    That is the mean product of the attention of two rows, 1 for rows that read the same one word.
     """
     found, overlap = [], 0.0  # ids, A, lengths
     for rows, output in read_batches(network, split, plan_batches(network, split), spelled):
         batch, A = gather(split, rows), output.A.float()  # (batch, r, n)
         is_word = np.arange(A.shape[2]) < batch.lengths[:, None]  # (batch, n)
         found.append((batch.ids[is_word], A.cpu().numpy().transpose(0, 2, 1)[is_word].T, batch.lengths))
-        overlap += float(_overlaps(A).sum())
+        products, r = A @ A.transpose(1, 2), A.shape[1]
+        outside = products.sum() - products.diagonal(dim1=1, dim2=2).sum()
+        overlap += float(outside) / max(r * (r - 1), 1)
     facts = row_facts(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
     return {**facts, "overlap": overlap / len(split)}
 
@@ -225,11 +226,3 @@ def _whole_batch(v: Tensor, t: Tensor, places: Tensor, stepper: Stepper) -> tupl
     stepper.processes.sum(whole)
     all_v, all_t = whole.chunk(2, dim=1)
     return all_v.index_copy(0, places, v), all_t
-
-
-def _overlaps(A: Tensor) -> Tensor:
-    """(batch,): the mean of A A' outside its diagonal."""
-    r = A.shape[1]
-    products = A @ A.transpose(1, 2)
-    outside = products.sum((1, 2)) - products.diagonal(dim1=1, dim2=2).sum(1)
-    return outside / max(r * (r - 1), 1)

@@ -1,7 +1,4 @@
-"""The network's four kinds of matrix products as ONNX operators, in float32 and in int8.
-
-A graph is built with one of the two; everything between the products is the same.
-"""
+"""The network's four kinds of matrix products as ONNX operators, in float32 or in int8."""
 
 from __future__ import annotations
 
@@ -61,10 +58,7 @@ class Float32:
         return self.graph.op("Relu", Float32.linear(self, S, "projection.W", "projection.b"))
 
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
-        """X (n, batch, d) -> the states Y (n, 2, batch, u).
-
-        With the weights of a single direction, read 1 for 2.
-        """
+        """X (n, batch, d) -> the states Y (n, 2, batch, u); with the weights of one direction, 1 for 2."""
         g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
         B = g.op("Concat", b, g.constant(np.zeros((sides, 4 * u)), "float32"), axis=1)

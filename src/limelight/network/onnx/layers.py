@@ -9,10 +9,7 @@ from .graph import Graph
 
 
 def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, X: str = "") -> tuple[str, str, str]:
-    """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n), H (batch, n, 2u).
-
-    Word vectors X (n, batch, d) take the place of the table's; of the ids, only their shape then counts.
-    """
+    """ids, or their vectors X (n, batch, d) -> M (batch, r, 2u), A (batch, r, n), H (batch, n, 2u)."""
     g = net.graph
     lengths = g.op("Max", lengths, g.constant(1, "int32"))  # an empty sentence reads one padding word
     X = X or net.words(g.op("Transpose", ids, perm=[1, 0]))  # (n, batch, d): ONNX's LSTM reads time first
@@ -57,7 +54,6 @@ def states(g: Graph, Y: str) -> str:
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
-    """Concatenate the states of the two directions."""
     return g.op("Reshape", g.op("Transpose", Y, perm=perm), g.constant([0, 0, -1], "int64"))
 
 

@@ -60,7 +60,7 @@ def readings(
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
-    return model.compare_many(*columns(items), by_rows=False)
+    return model.compare_many(*columns(items))
 
 
 def _batch_words(items: list[Item]) -> int:

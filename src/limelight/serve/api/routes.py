@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,20 +24,8 @@ from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
 from ...text.tasks import find_task
-from ...text.tokenizer import Tokenizer
-from ..http.bodies import (
-    Body,
-    Item,
-    check_words,
-    count_words,
-    dimensions,
-    flag,
-    items_of,
-    numbers,
-    share,
-    texts_of,
-)
-from ..http.fields import check_fields
+from ..http.bodies import Body, Item, check_words, count_words, items_of, texts_of
+from ..http.fields import FLAG, SHARE, TEXT, TEXTS, Fields, Schema, list_of, one_of, whole
 from ..http.limits import Limits, RequestError
 from ..http.metrics import Metrics
 from ..http.posts import Answer, Posts
@@ -44,9 +33,58 @@ from .batching import Batcher, Compute
 from .computing import comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .models import ServedModels
 
-TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes
 MAX_RANKED = 256  # probabilities that are ranked in no time
 LARGE = 2**14  # characters: work on more than this is done in a thread
+MAX_SIZE = 2**20  # of a vector, and of a list of rows
+LABEL: Schema = {"type": ["string", "number", "boolean"], "description": "a label"}
+ANY: Schema = {"description": "anything: it means nothing here"}
+PARAMETERS: Schema = {"type": "object", "description": "an object"}
+SENTENCES = list_of(TEXT, "texts", MAX_SIZE)
+# A reader has no prompts, and a text is cut at its end; but the clients of OpenAI and of Hugging Face send
+# these, `user` and empty `parameters`.
+_PROMPT = {"prompt_name": one_of("query", "document")}
+_CUT = {"truncate": FLAG, "truncation_direction": one_of("right", "Right")}
+_MODEL: dict[str, Schema] = {"model": {"description": "the name of a model"}}
+_COMMON: dict[str, Schema] = {**_MODEL, **_CUT, "parameters": {**PARAMETERS, "properties": {}}}
+_RAW = {"raw_scores": one_of(False)}  # of probabilities, or cosines, there are none
+_VECTOR = {"dimensions": whole(1, MAX_SIZE)}
+_SOURCE = {"source_sentence": TEXT, "sentences": SENTENCES}
+FIELDS = {
+    "/predict": Fields(
+        {"inputs": TEXTS},
+        {**_COMMON, **_RAW, "abstain_below": SHARE, "target_precision": SHARE, "aspects": FLAG},
+    ),
+    "/embed": Fields({"inputs": TEXTS}, {**_COMMON, **_PROMPT, **_VECTOR, "normalize": FLAG}),
+    "/embed_all": Fields({"inputs": TEXTS}, {**_COMMON, **_PROMPT}),
+    "/explain": Fields(
+        {"inputs": TEXTS},
+        {
+            **_COMMON, "against": LABEL, "label": LABEL, "joint": FLAG,
+            "without_rows": list_of({"type": "integer"}, "integers", MAX_SIZE),
+        },
+    ),
+    "/similarity": Fields(
+        {
+            "inputs": {
+                "type": "object", "properties": _SOURCE, "required": list(_SOURCE),
+                "description": "an object with source_sentence and sentences",
+            },
+        },
+        {**_MODEL, "parameters": {**PARAMETERS, "properties": {"words": FLAG, **_CUT, **_PROMPT}}},
+    ),
+    "/rerank": Fields(
+        {"query": TEXT, "texts": SENTENCES},
+        {**_MODEL, **_CUT, **_RAW, "return_text": FLAG},
+    ),
+    "/v1/embeddings": Fields(
+        {"input": TEXTS},
+        {**_MODEL, **_VECTOR, "encoding_format": one_of("float", "base64"), "user": ANY, "truncate": FLAG},
+    ),
+}  # fmt: skip
+FIELDS["/"] = Fields(
+    {"inputs": {**TEXTS, "type": ["string", "array", "object"]}},
+    {**FIELDS["/embed"].optional, **FIELDS["/predict"].optional, "parameters": PARAMETERS},
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,39 +106,40 @@ class Routes:
         answers: dict[str, Answer] = {
             "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
             "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
-            "/rerank": self.rerank, "/tokenize": self.tokenize,
-            "/": self.predict_or_embed,
+            "/rerank": self.rerank, "/": self.predict_or_embed,
         }  # fmt: skip
         gets = {
             "/info": self.info, "/health": self.health, "/ready": self.ready, "/metrics": self.show_metrics,
             "/v1/models": self.list_models, "/v1/models/{name}": self.show_model,
         }  # fmt: skip
         return [
-            *(self.posts.route(path, answer) for path, answer in answers.items()),
+            *(self.posts.route(path, answer, FIELDS[path]) for path, answer in answers.items()),
             *(Route(path, answer) for path, answer in gets.items()),
         ]
 
     # ------------------------------------------------------------ POST
 
     async def predict_or_embed(self, request: Request, body: Body) -> Any:
-        """What the model is for: a classifier predicts, a reader embeds; or /similarity, by its fields."""
+        """What the model is for: /embed of a reader, /predict of a classifier; or /similarity."""
         _, batcher = self.models.find(body.get("model"))
         path = "/embed" if isinstance(batcher.model, Reader) else "/predict"
         path = "/similarity" if isinstance(body.get("inputs"), dict) else path
-        check_fields(body, path)
         answers = {"/embed": self.embed, "/predict": self.predict, "/similarity": self.similarity}
-        return await answers[path](request, body)
+        return await answers[path](request, FIELDS[path].check(body, path))
 
     async def predict(self, request: Request, body: Body) -> Any:
-        """The classes of each text, the answer first; where the model is unsure, no label."""
+        """The classes of each text, the most probable first; of ordered classes, the answer, their median. A
+        model of pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than that
+        gets [{score, label: null}]; target_precision chooses the probability, for answers of which the
+        development set shows that this share is right. With aspects, the first class also has what the text
+        says about each aspect of the model."""
         name, batcher = self.models.find(body.get("model"))
         model: Model = batcher.model
         if not isinstance(model, Model):
             raise RequestError(424, f"{name} is a reader, without labels; use /embed or /similarity")
-        _refuse_raw_scores(body)
-        items, one = items_of(body.get("inputs"), self._limits(predictions, batcher), model.pair)
+        items, one = items_of(body["inputs"], self._limits(predictions, batcher), model.pair)
         least = _threshold(model, body)
-        if flag(body, "aspects"):
+        if body.get("aspects"):
             return await self._predict_with_aspects(request, batcher, least, body)
         found = await self._run(request, batcher, predictions, items, body)
         if one:
@@ -117,7 +156,7 @@ class Routes:
         """The same, where the answer, which is first, also has what the text says about the aspects."""
         model: Model = batcher.model
         require_aspects(model.aspects)
-        items, one = items_of(body.get("inputs"), self._limits(readings, batcher), model.pair)
+        items, one = items_of(body["inputs"], self._limits(readings, batcher), model.pair)
         found = await self._run(request, batcher, readings, items, body)
 
         def ranked() -> list[Any]:
@@ -129,45 +168,41 @@ class Routes:
         return ranked
 
     async def embed(self, request: Request, body: Body) -> Any:
+        """A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat."""
         _, batcher = self.models.find(body.get("model"))
-        items, _ = texts_of(body.get("inputs"), self._limits(vectors, batcher))
-        found = await self._run(request, batcher, vectors, items, body)
-        found = found[:, : dimensions(body, found.shape[1])]
-        return list(unit(found) if flag(body, "normalize", True) else found)
+        items, _ = texts_of(body["inputs"], self._limits(vectors, batcher))
+        found = _first_numbers(await self._run(request, batcher, vectors, items, body), body)
+        return list(unit(found) if body.get("normalize", True) else found)
 
     async def embed_all(self, request: Request, body: Body) -> Any:
+        """The matrix M of each text, a list per row."""
         _, batcher = self.models.find(body.get("model"))
-        items, _ = texts_of(body.get("inputs"), self._limits(matrices, batcher))
+        items, _ = texts_of(body["inputs"], self._limits(matrices, batcher))
         return list(await self._run(request, batcher, matrices, items, body))
 
     async def explain(self, request: Request, body: Body) -> Any:
-        """What decided and what each row read."""
+        """The words with their offsets, how much each supports the prediction, and what each row attends to;
+        with label, how much it supports this one instead; with against, how much rather than this one: any
+        two labels can be asked for. label_is says how the answer was chosen: of ordered classes it is the
+        median. With joint, for one text, words that are read together; without_rows leaves out rows of M,
+        counted from 0. Of a model with aspects, also what the text says about them."""
         _, batcher = self.models.find(body.get("model"))
         pair = isinstance(batcher.model, Model) and batcher.model.pair
-        items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
-        off, against, label = numbers(body, "without_rows"), body.get("against"), body.get("label")
-        if not all(isinstance(each, str | int | float | None) for each in (against, label)):
-            raise RequestError(422, "against and label must be labels")
-        joint = flag(body, "joint")
-        if joint and (off or not one):
+        items, one = items_of(body["inputs"], self._limits(readings, batcher), pair)
+        if body.get("joint") and (body.get("without_rows") or not one):
             raise RequestError(422, "joint is for one text, and not for without_rows")
-        how: dict[str, Any] = {"without_rows": off, "against": against, "label": label, "joint": joint}
-        asked = off or against is not None or label is not None or joint
-        compute = partial(readings, **how) if asked else readings
+        names = ("without_rows", "against", "label", "joint")
+        how = {name: body[name] for name in names if name in body and body[name] not in (False, [])}
+        compute = partial(readings, **how) if how else readings
         found = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 
     async def similarity(self, request: Request, body: Body) -> Any:
-        """The cosine of a text and each of some others; with the parameter `words`, which words make it."""
+        """The cosine of a text and each of some others; with the parameter words, which words make it."""
         _, batcher = self.models.find(body.get("model"))
-        inputs, parameters = body.get("inputs"), body.get("parameters") or {}
-        if not isinstance(inputs, dict):
-            raise RequestError(422, "inputs must have source_sentence and sentences")
-        source, sentences = inputs.get("source_sentence"), inputs.get("sentences")
-        if not isinstance(source, str) or not isinstance(sentences, list):
-            raise RequestError(422, "source_sentence must be a text and sentences a list of texts")
-        compute = comparisons if flag(parameters, "words") else vectors
-        others, _ = texts_of(sentences, self._limits(compute, batcher), "sentences")
+        source, parameters = body["inputs"]["source_sentence"], body.get("parameters", {})
+        compute = comparisons if parameters.get("words") else vectors
+        others, _ = texts_of(body["inputs"]["sentences"], self._limits(compute, batcher), "sentences")
         if compute is comparisons:
             pairs = [(source, *other) for other in others]
             found = await self._run(request, batcher, comparisons, pairs, parameters)
@@ -175,26 +210,13 @@ class Routes:
         return await self._cosines(request, batcher, source, others, parameters)
 
     async def rerank(self, request: Request, body: Body) -> Any:
-        """Texts by how similar they are to a query, the most similar first; the score is the cosine."""
+        """The texts by how similar they are to the query, the most similar first; the score is the cosine."""
         _, batcher = self.models.find(body.get("model"))
-        _refuse_raw_scores(body)
-        query, texts = body.get("query"), body.get("texts")
-        if not isinstance(query, str) or not isinstance(texts, list):
-            raise RequestError(422, "query must be a text and texts a list of texts")
+        texts, shown = body["texts"], body.get("return_text")
         others, _ = texts_of(texts, self._limits(vectors, batcher), "texts")
-        scores = await self._cosines(request, batcher, query, others, body)
-        order, shown = np.argsort(-np.array(scores), kind="stable").tolist(), flag(body, "return_text")
+        scores = await self._cosines(request, batcher, body["query"], others, body)
+        order = np.argsort(-np.array(scores), kind="stable").tolist()
         return [{"index": k, "score": scores[k], **({"text": texts[k]} if shown else {})} for k in order]
-
-    async def tokenize(self, request: Request, body: Body) -> Any:
-        """The words of each text, with their ids and where they are, in characters."""
-        _, batcher = self.models.find(body.get("model"))
-        tokenizer, limits = batcher.model.tokenizer, self.limits
-        limits = replace(limits, words=min(limits.words, TOKENIZED_WORDS))
-        items, _ = texts_of(body.get("inputs"), limits)
-        items = await self._call(check_words, items, tokenizer, limits, False)
-        request.state.texts = len(items)
-        return await self._call(_tokens, items, tokenizer)
 
     async def _cosines(
         self, request: Request, batcher: Batcher, source: str, others: list[Item], body: Body
@@ -203,18 +225,13 @@ class Routes:
         return [float(v @ each) for each in w]
 
     async def openai(self, request: Request, body: Body) -> Any:
-        """As OpenAI's /v1/embeddings."""
+        """As /embed, as OpenAI's clients send it."""
         name, batcher = self.models.find(body.get("model"))
-        items, _ = texts_of(body.get("input"), self._limits(vectors, batcher), "input")
-        form = body.get("encoding_format") or "float"
-        if form not in ("float", "base64"):
-            raise RequestError(422, "encoding_format must be float or base64")
+        items, _ = texts_of(body["input"], self._limits(vectors, batcher), "input")
         items = await self._within_limits(request, batcher, vectors, items, body)
-        found = await self._compute(request, batcher, vectors, items)
-        found = unit(found[:, : dimensions(body, found.shape[1])])
-        shown = [
-            v if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode() for v in found
-        ]
+        found = unit(_first_numbers(await self._compute(request, batcher, vectors, items), body))
+        coded = body.get("encoding_format") == "base64"
+        shown = [base64.b64encode(v.astype("<f4").tobytes()).decode() if coded else v for v in found]
         data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
         words = await self._call(count_words, items, batcher.model.tokenizer)
         usage = {"prompt_tokens": words, "total_tokens": words}
@@ -223,31 +240,34 @@ class Routes:
     # ------------------------------------------------------------ GET
 
     async def info(self, request: Request) -> Response:
-        """The model that answers, or the one that `?model=` names, and the limits."""
+        """The model, its labels and the limits; ?model=NAME for another one."""
         name, batcher = self.models.find(request.query_params.get("model"))
+        index = await asyncio.to_thread(request.app.state.about_index)  # which may open one that has changed
         content = json.dumps({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
-            "max_body_bytes": self.limits.body, "version": __version__, **request.app.state.about_index(),
+            "max_body_bytes": self.limits.body, "version": __version__, **index,
         })  # fmt: skip
         return Response(content, media_type="application/json")
 
     async def list_models(self, request: Request) -> Response:
+        """The models, as OpenAI lists them."""
         found = {"object": "list", "data": [_as_openai(name) for name in self.models.names]}
         return Response(json.dumps(found), media_type="application/json")
 
     async def show_model(self, request: Request) -> Response:
+        """One of them."""
         name, _ = self.models.find(request.path_params["name"])
         return Response(json.dumps(_as_openai(name)), media_type="application/json")
 
     async def health(self, request: Request) -> Response:
-        """Nothing, with status 200: the models are loaded before the server listens."""
+        """Status 200 while the server runs."""
         return Response()
 
     async def ready(self, request: Request) -> Response:
-        """Whether a request would be answered now: 503 while a model's queue is full or the index is gone."""
+        """Status 200 if a request would be answered now; 503 if too many wait, or the index is not there."""
         full = [served.name for served in self.models.distinct if served.current.is_full]
         fault = f"too many requests wait for {', '.join(full)}" if full else ""
         if not fault and not request.app.state.has_index():
@@ -256,7 +276,9 @@ class Routes:
         return Response(content, 503 if fault else 200, media_type="application/json")
 
     async def show_metrics(self, request: Request) -> Response:
-        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+        """Counters for Prometheus."""
+        text = await asyncio.to_thread(self.metrics.text)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     # ------------------------------------------------------------ what they share
 
@@ -288,8 +310,7 @@ class Routes:
     ) -> list[Item]:
         """The items, cut if the request says so; an error if they are too long."""
         request.state.texts = len(items)
-        _check_left_alone(body)
-        limits, truncate = self._limits(compute, batcher), flag(body, "truncate")
+        limits, truncate = self._limits(compute, batcher), body.get("truncate", False)
         found: list[Item] = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
         return found
 
@@ -300,28 +321,12 @@ class Routes:
         return await self.posts.workers.run(function, items, *rest)
 
 
-def _check_left_alone(body: Body) -> None:
-    """Raise at what text-embeddings-inference offers and a reader does not have."""
-    if body.get("prompt_name") not in (None, "query", "document"):  # these two are empty
-        raise RequestError(422, "prompt_name must be query or document, or left out")
-    if str(body.get("truncation_direction") or "right").lower() != "right":
-        raise RequestError(422, "truncation_direction must be Right: a text is cut at its end")
-
-
-def _refuse_raw_scores(body: Body) -> None:
-    if flag(body, "raw_scores"):
-        raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities, or cosines")
-
-
-def _tokens(items: list[Item], tokenizer: Tokenizer) -> list[list[dict[str, Any]]]:
-    return [
-        [
-            {"id": int(number), "text": text[start:end], "special": False, "start": start, "stop": end}
-            for number, (start, end) in zip(*map(np.ndarray.tolist, tokenizer.locate(text)), strict=True)
-            if end > start
-        ]
-        for (text,) in items
-    ]
+def _first_numbers(found: np.ndarray, body: Body) -> np.ndarray:
+    """(n, dimensions), if the body says how many."""
+    size = found.shape[1]
+    if body.get("dimensions", 1) > size:
+        raise RequestError(422, f"dimensions must be a whole number from 1 to {size:,}, a vector's size")
+    return found[:, : body.get("dimensions", size)]
 
 
 def _as_openai(name: str) -> dict[str, Any]:
@@ -330,7 +335,7 @@ def _as_openai(name: str) -> dict[str, Any]:
 
 def _threshold(model: Model, body: Body) -> float:
     """The probability below which a prediction has no label, as `predict --abstain-below` has it."""
-    least, precision = share(body, "abstain_below"), share(body, "target_precision")
+    least, precision = body.get("abstain_below"), body.get("target_precision")
     if least is None and precision is None:
         return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -20,17 +20,34 @@ from ...search.hit import Hit
 from ...search.hit_words import find_words
 from ...search.index import Index
 from ...search.index_folder import FILE
-from ..http.bodies import Body, Item, check_words, flag, texts_of
-from ..http.limits import RequestError, check_count, without_flags
+from ..http.bodies import Body, Item, check_words, texts_of
+from ..http.fields import FLAG, TEXTS, Fields, list_of, whole
+from ..http.limits import RequestError, check_count
 from ..http.metrics import Metrics, labelled
 from ..http.posts import Posts, Workers
 
 MAX_HITS = 1000  # of all queries of a request
 MAX_HIT_WORDS = 2**15  # of their texts, which are read again for the words that made them hits
-# Errors of an index that are the request's: a filter, a query, a row.
-REQUEST_FAULTS = {"option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"}
-TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
-CONFLICTS = {"busy", "key-exists", "index-without-keys"}  # with what the index is, now
+MAX_ENTRIES = 2**20  # of a list in a body, before it is looked at
+WHERE = 'an object such as {"stars": [">=", 4]} or a list such as ["stars>=4"]'
+FAULTS = {  # of a filter, a query or a row; or they conflict with what the index is now
+    **dict.fromkeys(("option-value", "column-missing", "text-without-words", "row-unusable", "no-rows"), 422),
+    **dict.fromkeys(("busy", "key-exists", "index-without-keys"), 409),
+}
+ROWS = list_of({"type": ["string", "object"]}, 'texts, or of objects such as {"text": "..."}', MAX_ENTRIES)
+FIELDS = {
+    "/search": Fields(
+        {"query": TEXTS},
+        {
+            "k": whole(1, MAX_HITS), "by": {"type": "string", "description": "meaning, words or both"},
+            "where": {"type": ["object", "array"], "description": WHERE}, "words": FLAG, "per_row": FLAG,
+            "approximate": FLAG,
+        },
+    ),
+    "/add": Fields({"texts": ROWS}),
+    "/update": Fields({"texts": ROWS}),
+    "/delete": Fields({"keys": list_of({"type": ["string", "number"]}, "texts or numbers", MAX_ENTRIES)}),
+}  # fmt: skip
 
 
 class ServedIndex:
@@ -87,17 +104,21 @@ class IndexRoutes:
         return float(self.served.about()[what])
 
     def all(self) -> list[Route]:
-        answers = {"/search": self.search, "/delete": self.delete}
-        answers |= {f"/{what}": partial(self._add, what) for what in ("add", "update")}
-        return [self._posts.route(path, answer) for path, answer in answers.items()]
+        answers = {
+            "/search": self.search, "/add": self.add, "/update": self.update, "/delete": self.delete,
+        }  # fmt: skip
+        checked = FIELDS if self._writable else {"/search": FIELDS["/search"]}  # else whatever the body is
+        return [self._posts.route(path, each, checked.get(path), FAULTS) for path, each in answers.items()]
 
     async def search(self, request: Request, body: Body) -> Any:
-        """The hits of a query, or of each of several, with the words that made them hits."""
+        """The best k texts of the index, best first, for a query or each of several. where names columns and
+        what they must be. words has the pairs of words that add most by meaning, matches the query's words
+        that the text has."""
         limits = self._posts.limits.for_large_answers
         items, one = texts_of(body.get("query"), limits, "query")
         request.state.texts = len(items)
         options, queries = _options(body, len(items)), [text for (text,) in items]
-        explains = flag(body, "words", True) and options["by"] != "words"
+        explains = body.get("words", True) and options["by"] != "words"
 
         def find() -> tuple[list[int], Iterator[list[Hit]], list[dict[str, Any]]]:
             index = self.served.current()
@@ -107,37 +128,41 @@ class IndexRoutes:
             counts = list(map(len, found))
             return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
 
-        counts, pieces, hits = await _as_request_fault(self._searching.run, find)
+        counts, pieces, hits = await self._searching.run(find)
         while len(hits) < sum(counts):  # others have their turn between two pieces
-            hits += await _as_request_fault(self._searching.run, lambda: _to_dicts(next(pieces)))
+            hits += await self._searching.run(lambda: _to_dicts(next(pieces)))
         self._metrics.add(self._searches, len(queries))
         left = iter(hits)
         found = [list(islice(left, count)) for count in counts]
         return found[0] if one else found
 
+    async def add(self, request: Request, body: Body) -> Any:
+        """Add texts, each alone or with columns; only if the server was started with --writable."""
+        return await self._add("add", request, body)
+
+    async def update(self, request: Request, body: Body) -> Any:
+        """As /add, but rows take the place of those with the same keys; the index needs a key column."""
+        return await self._add("update", request, body)
+
     async def delete(self, request: Request, body: Body) -> Any:
+        """Delete rows by their keys, which hits have as key."""
         self._check_writable()
-        keys = body.get("keys")
-        if not isinstance(keys, list) or not all(isinstance(key, str | int | float) for key in keys):
-            raise RequestError(422, "keys must be a list of texts or numbers")
-        check_count(len(keys), self._posts.limits)
-        return await _as_request_fault(self._changing.run, partial(self.served.change, "delete", keys))
+        check_count(len(body["keys"]), self._posts.limits)
+        return await self._changing.run(self.served.change, "delete", body["keys"])
 
     async def _add(self, what: str, request: Request, body: Body) -> Any:
-        """Add texts, each alone or with columns, or update rows."""
         self._check_writable()
-        rows, limits = body.get("texts"), self._posts.limits
-        if not isinstance(rows, list) or not all(isinstance(row, str | dict) for row in rows):
-            raise RequestError(422, 'texts must be a list of texts, or of objects such as {"text": "..."}')
+        rows, limits = body["texts"], self._posts.limits
         check_count(len(rows), limits)
         request.state.texts = len(rows)
-        texts: list[Item] = [(text,) for row in rows if isinstance(text := _text_of(row), str)]
+        given = (row.get("text") if isinstance(row, dict) else row for row in rows)
+        texts: list[Item] = [(text,) for text in given if isinstance(text, str)]
 
         def add() -> dict[str, int]:
             check_words(texts, self.served.current().model.tokenizer, limits, truncate=False)
             return self.served.change(what, rows)
 
-        return await _as_request_fault(self._changing.run, add)
+        return await self._changing.run(add)
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -147,14 +172,11 @@ class IndexRoutes:
 
 def _options(body: Body, queries: int) -> dict[str, Any]:
     """The options of `Index.search` but `words`, as a body has them."""
-    k, by = body.get("k", 10), body.get("by")
-    if type(k) is not int or not 1 <= k * queries <= MAX_HITS:
+    k = body.get("k", 10)
+    if k * queries > MAX_HITS:
         raise RequestError(422, f"k must be a whole number from 1 to {MAX_HITS:,}, for all queries together")
-    if not isinstance(by, str | None):
-        raise RequestError(422, "by must be meaning, words or both")
-    per_row = None if body.get("per_row") is None else flag(body, "per_row")
-    options = {"k": k, "by": by, "where": _where(body.get("where")), "per_row": per_row}
-    return options | {"approximate": flag(body, "approximate")}
+    options = {"k": k, "by": body.get("by"), "where": _where(body.get("where"))}
+    return options | {"per_row": body.get("per_row"), "approximate": body.get("approximate", False)}
 
 
 def _where(value: Any) -> Any:
@@ -165,10 +187,9 @@ def _where(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {column: _pairs(wanted) for column, wanted in value.items()}
-    if value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-        return value
-    must = 'where must be an object such as {"stars": [">=", 4]} or a list such as ["stars>=4"]'
-    raise RequestError(422, must)
+    if not all(isinstance(each, str) for each in value or ()):
+        raise RequestError(422, f"where must be {WHERE}")
+    return value
 
 
 def _pairs(wanted: Any) -> Any:
@@ -177,22 +198,8 @@ def _pairs(wanted: Any) -> Any:
     return tuple(wanted) if isinstance(wanted, list) else wanted
 
 
-def _text_of(row: str | dict[str, Any]) -> Any:
-    return row.get("text") if isinstance(row, dict) else row
-
-
 def _to_dicts(hits: Any) -> list[dict[str, Any]]:
     return [hit.to_dict() for hit in hits]
-
-
-async def _as_request_fault(run: Callable[..., Any], function: Callable[[], Any]) -> Any:
-    """Call it, and tell what is wrong with a request from what is wrong with the index."""
-    try:
-        return await run(function)
-    except LimelightError as error:
-        status = 422 if error.code in REQUEST_FAULTS else 409 if error.code in CONFLICTS else 424
-        message = without_flags(str(error)) + TODO.get(error.code, "")
-        raise RequestError(status, message, code=error.code) from None
 
 
 def _look(folder: Path) -> tuple[int, int] | None:

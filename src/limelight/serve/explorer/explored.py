@@ -29,8 +29,7 @@ DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked f
 
 @dataclass(frozen=True, eq=False)
 class ExploredAspects:
-    """For each row and aspect: the effect and the clause that carries it; the span of one that is not there
-    is empty."""
+    """For each row and aspect the effect and the clause that carries it; of one not there, an empty span."""
 
     names: tuple[str, ...]
     unit: str  # of the effects: "stars", "points" or, of a number's own, "number"
@@ -58,7 +57,7 @@ class ExploredAspects:
 
 def collect_aspects(model: Model, rows: int) -> ExploredAspects:
     """The aspects of a model, with room for this many rows."""
-    names = tuple(aspect.name for aspect in model.aspects.enabled)
+    names = tuple(aspect.name for aspect in model.aspects)
     effects, clause_effects = np.zeros((2, rows, len(names)), np.float32)
     spans = np.zeros((rows, len(names), 2), np.int32)
     unit = "stars" if are_numbers(model.labels) else "points"
@@ -128,10 +127,7 @@ def explore_data(
     models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
     name: str = "data", of_rows: int | None = None, progress: bool = False,
 ) -> ExploredData:  # fmt: skip
-    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels.
-
-    >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
-    """
+    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels."""
     if not items:
         raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
     first, *others = models
@@ -141,7 +137,7 @@ def explore_data(
     if any(other.task != first.task for other in others):
         raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
-    aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
+    aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
     P = [np.concatenate([part[0] for part in parts])]

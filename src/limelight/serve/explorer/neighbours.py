@@ -1,19 +1,15 @@
-"""The texts nearest to a text, and which words bind them: among the explorer's data, or in an index."""
+"""The texts of the explorer's data that are nearest to a text, and which words bind them."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...reading.comparison import ComparedText
 from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
-from ...search.index import Index
 from ..http.bodies import Item
 from .explored import ExploredData, embed_items, shorten
 
@@ -69,51 +65,21 @@ def _best(
     embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
 ) -> list[dict[str, Any]]:
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
-    texts = [data.items[k][0] for k in rows]
+    found: list[dict[str, Any]] = [
+        {"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])} for k in rows
+    ]
+    texts = [each["texts"][0] for each in found]
     if embedder is None or any(
         len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
     ):
-        return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
-    found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
-    return [
-        _neighbour(data.items[k], k, each.similarity, each.second, each.top_pairs(3))
-        for k, each in zip(rows, found, strict=True)
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class IndexNeighbours:
-    """In an index, as its own model reads them; of a pair, the first text."""
-
-    index: Index
-
-    @property
-    def where(self) -> str:
-        return f"{self.index.folder.name}, as its model reads them"
-
-    def find(self, item: Item) -> list[dict[str, Any]]:
-        """The hits of a search."""
-        if not self.index.model.tokenizer.split(item[0]):
-            return []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
-            hits = self.index.search(item[0], NEIGHBOURS, by="meaning")
-        sides = [hit.words.text if hit.words else None for hit in hits]
-        return [
-            _neighbour((hit.text,), None, hit.score, side, hit.top_pairs(3))
-            for hit, side in zip(hits, sides, strict=True)
-        ]
-
-
-def _neighbour(
-    item: Item, row: int | None, score: float, compared: ComparedText | None = None,
-    pairs: Sequence[tuple[str, str, float]] = (),
-) -> dict[str, Any]:  # fmt: skip
-    found: dict[str, Any] = {"texts": list(item), "row": row, "similarity": score}
-    if compared is not None:
-        found["offsets"], found["effects"] = compared.offsets.tolist(), compared.effects.tolist()
-        found["pairs"] = [pair for pair in pairs if pair[2] > 0]
+        return found
+    compared = embedder.compare_many([item[0]] * len(rows), texts)
+    for each, comparison in zip(found, compared, strict=True):
+        each["similarity"] = comparison.similarity
+        each["offsets"] = comparison.second.offsets.tolist()
+        each["effects"] = comparison.second.effects.tolist()
+        each["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
     return found
 
 
-Neighbours = ReaderNeighbours | ModelNeighbours | IndexNeighbours
+Neighbours = ReaderNeighbours | ModelNeighbours

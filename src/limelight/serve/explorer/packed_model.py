@@ -30,10 +30,7 @@ RUNS_IN_PAGE = "The model runs in this page. It needs no network, and nothing th
 
 
 def check_packable(model: Model, words: int | None = None, precision: str = "float16") -> None:
-    """Raise if a page cannot run a model: before its data is read, which takes long.
-
-    >>> check_packable(model)  # doctest: +SKIP
-    """
+    """Raise if a page cannot run a model: before its data is read, which takes long."""
     if model.recipe.model.has_module:
         fault = "a page cannot run a part of your own; show the model with 'limelight explore' or 'serve'"
         raise LimelightError(fault, code="model-task")

@@ -16,7 +16,7 @@ from ...runtime.model import Model
 from ...text.tokenizer import SPECIAL, UNKNOWN
 from ..api.models import ServedModels
 from ..http.bodies import Body, check_words, items_of
-from ..http.limits import RequestError
+from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
 from ..page.bundle import about_model, policy, render_page
 from .explored import ExploredData
@@ -41,20 +41,25 @@ class Explorer:
 
     def routes(self) -> list[Route]:
         """The page, and what it asks for."""
-        posts: dict[str, Callable[[Body], Any]] = {"words": self.words}
+        words: dict[str, Schema] = {"text": text(MAX_CHARACTERS)}
+        posts: dict[str, tuple[Callable[[Body], Any], Fields]] = {}
+        posts["words"] = (self.words, Fields(words, {"model": {"description": "the name of a model"}}))
         if self.data is not None:
-            posts |= {"texts": self.texts, "find": self.find}
+            row = whole(0, len(self.data.items) - 1)
+            rows = list_of(row, f"integers from 0 to {row['maximum']}", MAX_ROWS_ANSWERED)
+            posts["texts"] = self.texts, Fields({"rows": rows})
+            posts["find"] = self.find, Fields(words)
         if self.near is not None:
-            posts["near"] = self.nearest
+            posts["near"] = self.nearest, Fields({"inputs": TEXTS})
         return [
             Route("/", self.page),
             Route("/explorer/about", self.about),
             *([Route("/explorer/data", self.rows)] if self.data is not None else []),
-            *(self._post(f"/explorer/{name}", answer) for name, answer in posts.items()),
+            *(self._post(f"/explorer/{name}", *each) for name, each in posts.items()),
         ]
 
-    def _post(self, path: str, answer: Callable[[Body], Any]) -> Route:
-        return self.posts.route(path, lambda _, body: self._workers.run(answer, body))
+    def _post(self, path: str, answer: Callable[[Body], Any], fields: Fields) -> Route:
+        return self.posts.route(path, lambda _, body: self._workers.run(answer, body), fields)
 
     def shown(self) -> dict[str, Model]:
         """The models that the page shows: all but readers, which answer nothing."""
@@ -84,26 +89,21 @@ class Explorer:
 
     def words(self, body: Body) -> list[str]:
         _, batcher = self.models.find(body.get("model"))
-        return nearest_words(batcher.model, _text(body))
+        return nearest_words(batcher.model, body["text"])
 
     def texts(self, body: Body) -> list[Any]:
         assert self.data is not None
-        rows, items = body.get("rows"), self.data.items
-        if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(items) for row in rows):
-            raise RequestError(422, f"rows must be a list of integers from 0 to {len(items) - 1}")
-        if len(rows) > MAX_ROWS_ANSWERED:
-            raise RequestError(413, f"{len(rows):,} rows; at most {MAX_ROWS_ANSWERED} are allowed")
-        return [items[row] for row in rows]
+        return [self.data.items[row] for row in body["rows"]]
 
     def find(self, body: Body) -> list[int]:
         assert self.data is not None
-        return self.data.find(_text(body))
+        return self.data.find(body["text"])
 
     def nearest(self, body: Body) -> list[dict[str, Any]]:
         assert self.near is not None
         _, batcher = self.models.find(None)
         limits = self.posts.limits
-        items, _ = items_of(body.get("inputs"), limits, batcher.model.pair)
+        items, _ = items_of(body["inputs"], limits, batcher.model.pair)
         items = check_words(items[:1], batcher.model.tokenizer, limits.for_large_answers, truncate=True)
         return self.near.find(items[0])
 
@@ -123,12 +123,3 @@ def nearest_words(model: Any, word: str) -> list[str]:
 @cache
 def _page() -> str:
     return render_page(START, "Limelight", {}, in_file=False)
-
-
-def _text(body: Body) -> str:
-    text = body.get("text")
-    if not isinstance(text, str):
-        raise RequestError(422, "text must be a text")
-    if len(text) > MAX_CHARACTERS:
-        raise RequestError(413, f"text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")
-    return text

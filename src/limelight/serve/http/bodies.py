@@ -1,4 +1,4 @@
-"""The bodies of requests: JSON from anyone, checked field by field."""
+"""The bodies of requests: JSON from anyone, and the texts in it."""
 
 from __future__ import annotations
 
@@ -49,54 +49,6 @@ def _is_deep(body: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def flag(body: Body, name: str, default: bool = False) -> bool:
-    """A true or false; null and none at all are the default.
-
-    >>> flag({"normalize": False}, "normalize", True)
-    False
-    """
-    value = body.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise RequestError(422, f"{name} is {_name(value)}; it must be true or false")
-    return default if value is None else value
-
-
-def share(body: Body, name: str) -> float | None:
-    """A number from 0 to 1, if it is given.
-
-    >>> share({"abstain_below": 0.8}, "abstain_below")
-    0.8
-    """
-    value = body.get(name)
-    if value is not None and (type(value) not in (int, float) or not 0 <= value <= 1):
-        raise RequestError(422, f"{name} must be a number from 0 to 1, such as 0.8")
-    return value
-
-
-def dimensions(body: Body, size: int) -> int:
-    """How many of a vector's first numbers are wanted; without a word, all.
-
-    >>> dimensions({"dimensions": 2}, 384), dimensions({}, 384)
-    (2, 384)
-    """
-    value = body.get("dimensions")
-    if value is not None and (type(value) is not int or not 1 <= value <= size):
-        raise RequestError(422, f"dimensions must be a whole number from 1 to {size:,}, a vector's size")
-    return size if value is None else value
-
-
-def numbers(body: Body, name: str) -> list[int]:
-    """A list of integers; null and none at all are empty.
-
-    >>> numbers({"without_rows": [0, 3]}, "without_rows")
-    [0, 3]
-    """
-    value = body.get(name)
-    if value is not None and not (isinstance(value, list) and all(type(each) is int for each in value)):
-        raise RequestError(422, f"{name} must be a list of integers")
-    return value or []
 
 
 def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Item], bool]:

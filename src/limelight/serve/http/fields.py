@@ -1,58 +1,117 @@
-"""The fields of each route: one that a route does not have is an error, never ignored."""
+"""The fields of a route's body, as JSON Schema: by it they are checked, and described to clients.
+
+One that a route does not have is an error, never ignored; null says nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from .bodies import Body
 from .limits import RequestError
 
-_TEXTS = ("inputs", "model", "truncate", "truncation_direction", "parameters")
-# `user` and empty `parameters` mean nothing here, but the clients of OpenAI and of Hugging Face send them.
-FIELDS: dict[str, tuple[str, ...]] = {
-    "/predict": (*_TEXTS, "raw_scores", "abstain_below", "target_precision", "aspects"),
-    "/embed": (*_TEXTS, "normalize", "dimensions", "prompt_name"),
-    "/embed_all": (*_TEXTS, "prompt_name"),
-    "/explain": (*_TEXTS, "against", "label", "joint", "without_rows"),
-    "/similarity": ("inputs", "model", "parameters"),
-    "/rerank": (
-        "query", "texts", "model", "truncate", "truncation_direction", "raw_scores", "return_text",
-    ),
-    "/tokenize": ("inputs", "model", "add_special_tokens", "prompt_name"),
-    "/v1/embeddings": ("input", "model", "encoding_format", "dimensions", "user", "truncate"),
-    "/search": ("query", "k", "by", "where", "words", "per_row", "approximate"),
-    "/add": ("texts",),
-    "/update": ("texts",),
-    "/delete": ("keys",),
+Schema = dict[str, Any]  # its description completes the sentence "NAME must be ..."
+TEXT: Schema = {"type": "string", "description": "a text"}
+TEXTS: Schema = {"type": ["string", "array"], "description": "a text or a list of texts"}
+FLAG: Schema = {"type": "boolean", "description": "true or false"}
+SHARE: Schema = {
+    "type": "number", "minimum": 0, "maximum": 1, "description": "a number from 0 to 1, such as 0.8",
 }  # fmt: skip
-SIMILARITY = {
-    "inputs": ("source_sentence", "sentences"),
-    "parameters": ("words", "truncate", "truncation_direction", "prompt_name"),
-}
+_NAMES = {
+    str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object",
+    type(None): "null",
+}  # fmt: skip
 
 
-def check_fields(body: Mapping[str, Any], path: str) -> None:
-    """Raise if a body has a field that its route does not have, naming the nearest that it has.
-
-    >>> check_fields({"query": "soup", "top_k": 3}, "/search")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    limelight.serve.http.limits.RequestError: /search has no field "top_k" (did you mean "k"?)...
-    """
-    _check_names(body, FIELDS[path], path)
-    inputs, parameters = body.get("inputs"), body.get("parameters") or {}
-    if not isinstance(parameters, dict):
-        raise RequestError(422, "parameters must be an object")
-    _check_names(parameters, SIMILARITY["parameters"] if path == "/similarity" else (), "parameters")
-    if path == "/similarity" and isinstance(inputs, dict):
-        _check_names(inputs, SIMILARITY["inputs"], "inputs")
+def text(most: int) -> Schema:
+    return {**TEXT, "maxLength": most}
 
 
-def _check_names(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    unknown = next((name for name, value in given.items() if name not in known and value is not None), None)
-    if unknown is not None:
-        shown = unknown[:40]  # it may have megabytes
-        near = [name for name in known if name in shown.split("_")] or get_close_matches(shown, known, n=1)
-        hint = f' (did you mean "{near[0]}"?)' if near else ""
-        takes = f"it takes {', '.join(known)}" if known else "it takes none"
-        raise RequestError(422, f'{where} has no field "{shown}"{hint}; {takes}', code="field-unknown")
+def whole(low: int, high: int) -> Schema:
+    about = f"an integer from {low:,} to {high:,}"
+    return {"type": "integer", "minimum": low, "maximum": high, "description": about}
+
+
+def one_of(*values: Any) -> Schema:
+    return {"enum": list(values), "description": f"one of {', '.join(map(str, values))}"}
+
+
+def list_of(items: Schema, what: str, most: int) -> Schema:
+    return {"type": "array", "items": items, "maxItems": most, "description": f"a list of {what}"}
+
+
+class Fields(NamedTuple):
+    """What a body has, and what it may have, by name."""
+
+    required: Mapping[str, Schema] = MappingProxyType({})
+    optional: Mapping[str, Schema] = MappingProxyType({})
+
+    def check(self, body: Body, where: str) -> dict[str, Any]:
+        """The fields that say something; one that is missing, unknown or of the wrong type is an error.
+
+        >>> Fields({}, {"k": whole(1, 9)}).check({"top_k": 3}, "/search")
+        Traceback (most recent call last):
+        limelight.serve.http.limits.RequestError: /search has no field "top_k" (did you mean "k"?); it takes k
+        """
+        known = {**self.required, **self.optional}
+        given = {name: value for name, value in body.items() if value is not None}
+        for name in given:
+            if name not in known:
+                raise _unknown(name, list(known), where)
+        for name, schema in self.required.items():
+            if name not in given:
+                raise RequestError(422, f"{name} must be {schema['description']}")
+        return {name: _checked(name, value, known[name]) for name, value in given.items()}
+
+    def schema(self) -> Schema:
+        """For the OpenAPI document."""
+        known = {**self.required, **self.optional}
+        return {
+            "type": "object", "required": list(self.required), "properties": known,
+            "additionalProperties": False,
+        }  # fmt: skip
+
+
+def _unknown(name: str, known: Sequence[str], where: str) -> RequestError:
+    shown = name[:40]  # it may have megabytes
+    near = [each for each in known if each in shown.split("_")] or get_close_matches(shown, known, n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    takes = f"it takes {', '.join(known)}" if known else "it takes none"
+    return RequestError(422, f'{where} has no field "{shown}"{hint}; {takes}', code="field-unknown")
+
+
+def _checked(name: str, value: Any, schema: Schema) -> Any:
+    for kind, limit, what in ((str, "maxLength", "characters"), (list, "maxItems", "entries")):
+        if isinstance(value, kind) and len(value) > (most := schema.get(limit, math.inf)):
+            fault = f"{name} has {len(value):,} {what}; at most {most:,} are allowed"
+            raise RequestError(413, fault)
+    if not _fit([value], schema):
+        raise RequestError(422, f"{name} must be {schema['description']}")
+    if "properties" in schema and isinstance(value, dict):
+        known = schema["properties"]
+        return Fields({each: known[each] for each in schema.get("required", ())}, known).check(value, name)
+    return value
+
+
+def _fit(values: list[Any], schema: Schema) -> bool:
+    """Whether all the values do. There may be millions of them: each step looks at all at once."""
+    if "type" in schema:
+        known = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        found = {_NAMES[kind] for kind in set(map(type, values))}
+        if not found <= {*known, *(["integer"] if "number" in known else [])}:
+            return False
+    numbers = [value for value in values if isinstance(value, int | float)] if "minimum" in schema else []
+    if numbers and not schema["minimum"] <= min(numbers) <= max(numbers) <= schema["maximum"]:
+        return False
+    if "enum" in schema and not all(value in schema["enum"] for value in values):
+        return False
+    lists = [value for value in values if isinstance(value, list)]
+    if not all(
+        schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf) for value in lists
+    ):
+        return False
+    return "items" not in schema or all(_fit(value, schema["items"]) for value in lists)

@@ -15,9 +15,12 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import LimelightError
@@ -30,6 +33,7 @@ UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
 STOPPING = RequestError(503, "the server is shutting down")
 MISDIRECTED = RequestError(421, "this server does not answer to this Host; allow it with --allow-host NAME")
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 REQUEST_ID, USUAL_ID = b"x-request-id", re.compile(rb"[\w.:/+=-]{1,128}")  # else an id of ours
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
@@ -97,7 +101,8 @@ class Guard:
         texts, client = scope.get("state", {}).get("texts", 0), (scope.get("client") or ("-",))[0]
         self.metrics.count_request(path, status, seconds)
         if self.log_requests:
-            method, ms = _method(scope), round(seconds * 1000, 1)
+            method, ms = scope["method"], round(seconds * 1000, 1)
+            method = method if method in METHODS else "other"
             about = {"client": client, "method": method, "route": path, "status": status, "texts": texts}
             line = f"{client} {method} {path} {status} texts={texts} {ms:.1f} ms id={number}"
             log(line, **about, ms=ms, id=number)
@@ -141,6 +146,21 @@ def error_answer(scope: Scope, error: RequestError) -> Response:
     return Response(json.dumps(content), error.status, headers, "application/json")
 
 
+def guarded(
+    routes: Sequence[BaseRoute], metrics: Metrics, *, token: str | None, hosts: Collection[str] | None,
+    log_requests: bool, **options: Any,
+) -> Starlette:  # fmt: skip
+    """An application of these routes behind the guard."""
+    check_token(token)
+    paths = {route.path for route in routes if isinstance(route, Route)}
+    how: dict[str, Any] = {"token": token, "hosts": hosts, "log_requests": log_requests}
+    guard = Middleware(Guard, metrics=metrics, paths=paths, **how)
+    refused: Any = {RequestError: refuse, HTTPException: refuse_path}
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused, **options)
+    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    return app
+
+
 async def refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestError)
     return error_answer(request.scope, error)
@@ -164,11 +184,6 @@ def _request_id(scope: Scope) -> str:
     """The id that a proxy or a client gave the request, or a new one."""
     given = next(iter(_header(scope, REQUEST_ID)), b"")
     return given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
-
-
-def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-    return scope["method"] if scope["method"] in known else "other"
 
 
 def describe_error(error: BaseException) -> str:

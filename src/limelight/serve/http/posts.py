@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -17,13 +17,15 @@ from starlette.types import Receive, Scope, Send
 
 from ...errors import LimelightError
 from .bodies import Body, parse_body
-from .fields import FIELDS, check_fields
+from .fields import Fields
 from .limits import Limits, RequestError, without_flags
 
 # Numbers, words or characters written at once: a thread lets others run only between two pieces.
 PIECE = 2**12
 LARGE_REQUESTS = 4  # of more than a piece, which a worker has in memory at once, until their answers are read
 SENT_BYTES = 2**22  # at once, of the answer to a large request
+NO_FAULTS: Mapping[str, int] = {}
+TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
 Answer = Callable[[Request, Body], Awaitable[Any]]
 
 
@@ -100,17 +102,27 @@ class Posts:
         self._large = asyncio.Semaphore(LARGE_REQUESTS)
         self._bodies = HeldBodies(limits)
 
-    def route(self, path: str, answer: Answer) -> Route:
-        """A route whose answer is what the function gives, as JSON."""
+    def route(
+        self, path: str, answer: Answer, fields: Fields | None = None, faults: Mapping[str, int] = NO_FAULTS
+    ) -> Route:
+        """A route whose answer is what the function gives, as JSON.
+
+        Without `fields`, it checks the body itself. `faults` has the status of errors that are the request's,
+        by their code.
+        """
 
         async def endpoint(request: Request) -> Response:
             async with AsyncExitStack() as request.state.held, self._bodies.read(request) as content:
                 body = parse_body(content)
                 del content
-                if path in FIELDS:
-                    check_fields(body, path)
-                return await _while_connected(request, self._answer(answer, request, body))
+                body = fields.check(body, path) if fields else body
+                try:
+                    return await _while_connected(request, self._answer(answer, request, body))
+                except LimelightError as error:
+                    message = without_flags(str(error)) + TODO.get(error.code, "")
+                    raise RequestError(faults.get(error.code, 424), message, code=error.code) from None
 
+        endpoint.__doc__ = answer.__doc__
         return Route(path, endpoint, methods=["POST"])
 
     async def wait_as_large(self, request: Request) -> None:
@@ -119,11 +131,7 @@ class Posts:
         request.state.is_large = True
 
     async def _answer(self, answer: Answer, request: Request, body: Body) -> Response:
-        try:
-            found = await answer(request, body)
-            content = await to_json(found, self.workers)
-        except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, without_flags(str(error)), code=error.code) from None
+        content = await to_json(await answer(request, body), self.workers)
         if getattr(request.state, "is_large", False):
             return HeldResponse(content, request.state.held.pop_all())
         return Response(content, media_type="application/json")

@@ -8,57 +8,40 @@ from collections.abc import Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 
 from ...labelling.session import LabelSession
-from ..http.guard import Guard, check_token, refuse, refuse_path
-from ..http.limits import Limits, RequestError
+from ..http.guard import guarded
+from ..http.limits import Limits
 from ..http.metrics import Metrics
 from ..http.posts import Posts
 from ..http.run import configure, listen, run_one
-from .labeller import Labeller, close, default_model
+from .labeller import Labeller, close
 from .table_saver import TableSaver
-from .training import Training
 
 BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
 
 
 def create_label_app(
     session: LabelSession, out: str | Path, *, token: str | None = None, table: str | Path | None = None,
-    text: str | None = None, model_out: str | Path | None = None, train: tuple[str, ...] = (),
+    text: str | None = None,
 ) -> Starlette:  # fmt: skip
-    """An ASGI application with the page of a labelling; `app.state.labeller` has what it is made of.
-
-    `train` are further flags of `limelight train`. Close it with `labeller.close`.
-    """
-    check_token(token)
-    training = Training(session, out, model_out or default_model(out), train, text or "text")
-    saver = TableSaver(session, out, table, text)
-    labeller = Labeller(session, Posts(Limits(body=BODY)), saver, training)
-    routes = labeller.routes()
-    guard = Middleware(
-        Guard, metrics=Metrics(None), paths={route.path for route in routes}, token=token, hosts=(),
-        log_requests=False,
-    )  # fmt: skip
-    refused = {RequestError: refuse, HTTPException: refuse_path}
-    app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused)
-    app.router.redirect_slashes = False
+    """An ASGI application with the page of a labelling; close `app.state.labeller` with `labeller.close`."""
+    labeller = Labeller(session, Posts(Limits(body=BODY)), TableSaver(session, out, table, text))
+    app = guarded(labeller.routes(), Metrics(None), token=token, hosts=(), log_requests=False)
     app.state.labeller = labeller
     return app
 
 
 def serve_labelling(
     session: LabelSession, out: str | Path, show: Callable[[str], object], *, port: int = 0,
-    table: str | Path | None = None, text: str | None = None, model_out: str | Path | None = None,
-    view: str = "",
+    table: str | Path | None = None, text: str | None = None, view: str = "",
 ) -> int:  # fmt: skip
     """Serve the page to this machine until Ctrl-C, and write the table; the number of its rows.
 
     `show` gets the address, with a random token in it. The page opens with a view, such as "check".
     """
     token = secrets.token_urlsafe(24)
-    app = create_label_app(session, out, token=token, table=table, text=text, model_out=model_out)
+    app = create_label_app(session, out, token=token, table=table, text=text)
     with listen("127.0.0.1", port) as listening:
         try:
             view = f"view={view}&" if view else ""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,61 +20,79 @@ from starlette.routing import Route
 from ...labelling.groups import distinguishing_words
 from ...labelling.session import LabelSession
 from ...labelling.views import Answer
-from ..http.bodies import Body, share
+from ..http.bodies import Body
+from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, whole
 from ..http.limits import RequestError
 from ..http.metrics import log
 from ..http.posts import Posts, Workers
 from ..page.bundle import policy, render_page
 from ..page.plane import Plane, spread
-from .bodies import (
-    MAX_NAME,
-    choice_of,
-    count_of,
-    labels_of,
-    optional_text,
-    row_of,
-    rows_of,
-    spans_of,
-    text_of,
-)
 from .checks import check_labels
 from .table_saver import TableSaver
-from .training import Training
 
 START, BODY, SHEET = "label", "label.html", "label.css.jinja"
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
 MAX_AHEAD = 100  # texts that are before people
 SAMPLE = 8  # texts to check before many are accepted
 SEARCH_SECONDS = 5.0  # that a search takes at most
+MAX_ROWS, MAX_ROWS_FOUND, MAX_MARKS = 1_000_000, 100_000, 1000
+NAME = text(100)  # of a person or a class
+WORDS = text(1000)  # a note, or what is looked for
+LABELS = {**WORDS, "type": ["string", "array"], "items": TEXT, "description": "a label or a list of labels"}
+# What a person says that cannot be: the page is told, and nothing is written.
+FAULTS = dict.fromkeys(("class-unknown", "class-exists", "label-count", "option-value"), 422)
 
 
 class Labeller:
-    """The routes of one labelling. `saver` writes the table, `training` runs in the background."""
+    """The routes of one labelling; `saver` writes the table."""
 
-    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver, training: Training) -> None:
-        self.session, self.posts, self.saver, self.training = session, posts, saver, training
+    def __init__(self, session: LabelSession, posts: Posts, saver: TableSaver) -> None:
+        self.session, self.posts, self.saver = session, posts, saver
         self._workers = Workers(1, posts.limits.waiting)  # one: keys are answered in the order they came
         self._ahead: dict[int, Future[Answer]] = {}  # answers about texts that people look at
         self._pool = ThreadPoolExecutor(1)
 
     def routes(self) -> list[Route]:
         """The page, and what it asks for."""
-        posts: dict[str, Callable[[Body], Any]] = {
-            "about": self.about, "next": self.next, "say": self.say, "undo": self.undo, "note": self.note,
-            "mark": self.mark, "answer": self.answer, "progress": self.progress, "classes": self.classes,
-            "accept": self.accept, "texts": self.texts, "people": self.people, "settle": self.settle,
+        last = len(self.session.texts) - 1
+        row, rows = whole(0, last), list_of(whole(0, last), f"integers from 0 to {last}", MAX_ROWS)
+        span = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+        marks = list_of(span, "pairs [start, end]", MAX_MARKS)
+        wanted = {"how": one_of("auto", "random"), "count": whole(1, 20)}
+        said = {"do": one_of("label", "skip", "unsure"), "label": LABELS, "marks": marks, "last": TEXT}
+        found = {
+            "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME, "limit": whole(1, MAX_ROWS_FOUND),
+            "similar_to": {**WORDS, **row, "type": ["integer", "string"], "description": "a text or its row"},
         }  # fmt: skip
-        found = [Route("/", self.page)]
-        found += [self._post(name, answer, self._workers) for name, answer in posts.items()]
-        slow: dict[str, Callable[[Body], Any]] = {  # keys need not wait for these
-            "groups": self.groups, "map": self.map, "select": self.select, "find": self.find,
-            "train": self.train, "check": self.check,
-        }  # fmt: skip
-        found += [self._post(name, answer, self.posts.workers) for name, answer in slow.items()]
-        return found
+        return [
+            Route("/", self.page),
+            *(self._post(answer, self._workers, *fields) for answer, *fields in (
+                (self.about,), (self.progress,), (self.undo,), (self.people,),
+                (self.next, {}, {**wanted, "holding": rows}),
+                (self.say, {"row": row}, {**said, **wanted}),
+                (self.note, {"row": row, "text": WORDS}),
+                (self.mark, {"row": row}, {"marks": marks}),
+                (self.answer, {"row": row}),
+                (self.classes, {"name": NAME},
+                 {"do": one_of("add", "rename", "merge", "remove"), "description": WORDS, "to": NAME}),
+                (self.accept, {"rows": rows, "label": LABELS},
+                 {"chosen": one_of("group", "search", "confident"), "checked": rows}),
+                (self.texts, {"rows": {**rows, "maxItems": MAX_SHOWN}}),
+                (self.settle, {"row": row, "label": LABELS}),
+            )),
+            *(self._post(answer, self.posts.workers, *fields) for answer, *fields in (  # keys need not wait
+                (self.groups, {}, {"count": whole(1, MAX_GROUPS)}),
+                (self.map,), (self.check,),
+                (self.select, {"rows": rows}),
+                (self.find, {}, found),
+            )),
+        ]  # fmt: skip
 
-    def _post(self, name: str, answer: Callable[[Body], Any], workers: Workers) -> Route:
-        return self.posts.route(f"/label/{name}", lambda _, body: workers.run(answer, body))
+    def _post(self, answer: Callable[[Body], Any], workers: Workers, *more: dict[str, Schema]) -> Route:
+        fields = Fields(*more)
+        fields = fields._replace(optional={**fields.optional, "by": NAME, "tab": NAME})
+        path = f"/label/{answer.__name__}"
+        return self.posts.route(path, lambda _, body: workers.run(answer, body), fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
         """The page itself, which has nothing of the texts in it."""
@@ -89,7 +106,7 @@ class Labeller:
         session.refresh()
         return {
             "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
-            "ordered": session.ordered, "out": str(self.saver.out), "command": self.training.command_line(),
+            "ordered": session.ordered, "out": str(self.saver.out), "command": self.saver.train_command(),
             "carried_over": session.carried_over,
             **self._classes(),
         }  # fmt: skip
@@ -115,10 +132,7 @@ class Labeller:
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
         """Some texts, with what was said about them."""
-        rows = rows_of(body, len(self.session.texts))
-        if len(rows) > MAX_SHOWN:
-            raise RequestError(413, f"{len(rows):,} rows; at most {MAX_SHOWN} are allowed")
-        by = self._by(body)
+        rows, by = body["rows"], self._by(body)
         if len(rows) == 1:  # a person went to it
             self._look_ahead(rows[0])
         return [self._text(row, by) for row in rows]
@@ -129,20 +143,18 @@ class Labeller:
         return {
             "row": row, "text": self.session.texts[row], "marks": self.session.marks(row),
             "note": self.session.noted(row), "said": said and {"by": said.by, "labels": said.labels},
-            "last": own and own.event,
+            "last": own.event if own else "",
         }  # fmt: skip
 
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
-        return self._next(self._wanted(body), rows_of(body, len(self.session.texts), "holding"))
+        return self._next(self._wanted(body), body.get("holding", ()))
 
     def _wanted(self, body: Body) -> dict[str, Any]:
         """Which texts come next, and for whom."""
-        return {
-            "how": choice_of(body, "how", ("auto", "random")), "count": count_of(body, "count", 1, 20),
-            "by": self._by(body), "tab": optional_text(body, "tab", most=MAX_NAME) or "",
-        }  # fmt: skip
+        how, count = body.get("how", "auto"), body.get("count", 1)
+        return {"how": how, "count": count, "by": self._by(body), "tab": body.get("tab", "")}
 
     def _next(self, wanted: dict[str, Any], holding: Sequence[int] = ()) -> list[dict[str, Any]]:
         self.session.refresh()
@@ -153,21 +165,19 @@ class Labeller:
 
     def say(self, body: Body) -> dict[str, Any]:
         """Note what a person said; what the model had said before it knew, and the next text."""
-        row, by = row_of(body, len(self.session.texts)), self._by(body)
-        do = choice_of(body, "do", ("label", "skip", "unsure"))
-        label, marks = (labels_of(body), spans_of(body)) if do == "label" else ("", None)
-        wanted = self._wanted(body)
+        row, by, do = body["row"], self._by(body), body.get("do", "label")
         self._check_last(body, row, by)
         if do == "label":
-            self.session.label(row, label, marks, by=by)
+            if "label" not in body:
+                raise RequestError(422, "label must be a label or a list of labels")
+            self.session.label(row, body["label"], body.get("marks"), by=by)
         else:
             (self.session.skip if do == "skip" else self.session.unsure)(row, by=by)
         self.saver.touch()
-        before, holds = self._before(row) if do == "label" else None, self.session.said(row)
-        settled = (
-            holds.labels if holds and holds.chosen == "settled" else None
-        )  # which stays, whatever is said
-        return {"answer": before, "settled": settled, "next": self._next(wanted), **self._classes()}
+        holds, found = self.session.said(row), self._classes()
+        found["answer"] = self._before(row) if do == "label" else None
+        found["settled"] = holds.labels if holds and holds.chosen == "settled" else None  # whatever is said
+        return {**found, "next": self._next(self._wanted(body))}
 
     def _check_last(self, body: Body, row: int, by: str) -> None:
         """Raise if the person spoke about the text after their page was given it: in another tab."""
@@ -175,7 +185,7 @@ class Labeller:
             return
         self.session.refresh()
         own = self.session.said(row, by=by)
-        if body["last"] != (own and own.event):
+        if body["last"] != (own.event if own else ""):
             did = (
                 "took back what you had said"
                 if own is None
@@ -216,20 +226,18 @@ class Labeller:
         }  # fmt: skip
 
     def note(self, body: Body) -> dict[str, Any]:
-        row, by = row_of(body, len(self.session.texts)), self._by(body)
-        self.session.note(row, text_of(body, "text"), by=by)
+        self.session.note(body["row"], body["text"], by=self._by(body))
         self.saver.touch()
-        return self._text(row, by)
+        return self._text(body["row"], self._by(body))
 
     def mark(self, body: Body) -> dict[str, Any]:
         """Mark the words that are the reason."""
-        row, by = row_of(body, len(self.session.texts)), self._by(body)
-        self.session.mark(row, spans_of(body) or [], by=by)
+        self.session.mark(body["row"], body.get("marks", []), by=self._by(body))
         self.saver.touch()
-        return self._text(row, by)
+        return self._text(body["row"], self._by(body))
 
     def answer(self, body: Body) -> dict[str, Any]:
-        return self._plain(self.session.answer(row_of(body, len(self.session.texts))))
+        return self._plain(self.session.answer(body["row"]))
 
     def _plain(self, found: Answer) -> dict[str, Any]:
         return {**found._asdict(), "words": [each._asdict() for each in found.words],
@@ -239,15 +247,15 @@ class Labeller:
 
     def classes(self, body: Body) -> dict[str, Any]:
         """Add, rename, merge or remove a class."""
-        do, by = choice_of(body, "do", ("add", "rename", "merge", "remove")), self._by(body)
-        name = text_of(body, "name", most=MAX_NAME).strip()
+        do, name, by = body.get("do", "add"), body["name"].strip(), self._by(body)
         if do == "add":
-            self.session.add_class(name, optional_text(body, "description"), by=by)
+            self.session.add_class(name, body.get("description"), by=by)
         elif do == "remove":
             self.session.remove_class(name, by=by)
         else:
-            to = text_of(body, "to", most=MAX_NAME).strip()
-            (self.session.rename_class if do == "rename" else self.session.merge)(name, to, by=by)
+            (self.session.rename_class if do == "rename" else self.session.merge)(
+                name, body.get("to", "").strip(), by=by
+            )
         self.saver.touch()
         return self._classes()
 
@@ -255,8 +263,7 @@ class Labeller:
 
     def groups(self, body: Body) -> dict[str, Any]:
         """Groups of texts that are alike; of those read so far."""
-        count = count_of(body, "count", 0, MAX_GROUPS) or None
-        found = self.session.groups(count)
+        found = self.session.groups(body.get("count"))
         shown = [
             {"number": each.number, "name": each.name, "words": each.words, "rows": each.rows,
              "labelled": each.labelled, "examples": [self.session.texts[row] for row in each.examples]}
@@ -279,8 +286,7 @@ class Labeller:
 
     def select(self, body: Body) -> dict[str, Any]:
         """A sample of some texts, and the words that distinguish them from the others."""
-        rows = rows_of(body, len(self.session.texts))
-        own = np.zeros(len(self.session.texts), int)
+        rows, own = body["rows"], np.zeros(len(self.session.texts), int)
         own[rows] = 1
         words = distinguishing_words(self.session.texts, own, 2)[1]
         return {"words": words, "sample": self._sample(rows, body)}
@@ -291,39 +297,31 @@ class Labeller:
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
-        conditions: dict[str, Any] = {
-            "words": optional_text(body, "words"), "phrase": optional_text(body, "phrase"),
-            "similar_to": self._similar_to(body), "above": share(body, "above"),
-            "label": optional_text(body, "label", most=MAX_NAME),
-        }  # fmt: skip
-        given = {name: value for name, value in conditions.items() if value not in (None, "")}
+        names = ("words", "phrase", "similar_to", "above", "label")
+        given = {name: body[name] for name in names if body.get(name, "") != ""}
         if not given:
             raise RequestError(422, "give words, phrase, similar_to, above or label")
-        limit = count_of(body, "limit", MAX_ROWS_FOUND, MAX_ROWS_FOUND)
-        found = self.session.find(**given, limit=limit, until=time.monotonic() + SEARCH_SECONDS)
+        until = time.monotonic() + SEARCH_SECONDS
+        found = self.session.find(**given, limit=body.get("limit", MAX_ROWS_FOUND), until=until)
         return {**found._asdict(), "sample": self._sample(found.rows, body)}
-
-    def _similar_to(self, body: Body) -> int | str | None:
-        if isinstance(body.get("similar_to"), str | None):
-            return optional_text(body, "similar_to")
-        return row_of(body, len(self.session.texts), "similar_to")
 
     def accept(self, body: Body) -> dict[str, Any]:
         """Give many texts a label at once; a class that is not there yet is added."""
-        rows, by = rows_of(body, len(self.session.texts)), self._by(body)
+        rows, label = list(dict.fromkeys(body["rows"])), self._named(body["label"])
         if not rows:
             raise RequestError(422, "rows must have at least one row")
-        chosen = choice_of(body, "chosen", ("group", "search", "confident"))
-        checked = rows_of(body, len(self.session.texts), "checked")
-        label = self._named(labels_of(body))
-        self.session.accept(rows, label, chosen=chosen, sample_checked=checked, by=by)
+        self.session.accept(
+            rows, label, chosen=body.get("chosen", "group"), sample_checked=body.get("checked", ()),
+            by=self._by(body),
+        )  # fmt: skip
         self.saver.touch()
         return {"count": len(rows), **self._classes()}
 
     def _named(self, label: str | Sequence[str]) -> list[str]:
         """The names of classes; new ones are short and tidy."""
+        known, most = self.session.classes, NAME["maxLength"]
         names = [label] if isinstance(label, str) else label
-        return [each if each in self.session.classes else each.strip()[:MAX_NAME].strip() for each in names]
+        return [each if each in known else each.strip()[:most].strip() for each in names]
 
     # ------------------------------------------------------------ people
 
@@ -332,8 +330,8 @@ class Labeller:
         self.session.refresh()
         found = self.session.agreement()
         pairs = [
-            {"people": list(people), "texts": texts, "agreed": agreed, "kappa": kappa}
-            for people, (texts, agreed, kappa) in found.pairs.items()
+            {"people": list(people), "texts": texts, "agreed": agreed, "alpha": alpha}
+            for people, (texts, agreed, alpha) in found.pairs.items()
         ]
         open_rows, by = self.session.disagreements(), self._by(body)
         shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
@@ -342,37 +340,15 @@ class Labeller:
 
     def settle(self, body: Body) -> dict[str, Any]:
         """Give a text on which people differ the label that holds."""
-        row = row_of(body, len(self.session.texts))
-        self.session.settle(row, labels_of(body), by=self._by(body))
+        self.session.settle(body["row"], body["label"], by=self._by(body))
         self.saver.touch()
         return self.people(body)
-
-    # ------------------------------------------------------------ the model
-
-    def train(self, body: Body) -> dict[str, Any]:
-        """Start or stop fine-tuning, or ask how far it is."""
-        do = choice_of(body, "do", ("status", "start", "stop"))
-        if do == "start":
-            self.training.start()
-        elif do == "stop":
-            self.training.stop()
-        return self.training.status()
-
-    # ------------------------------------------------------------ what is wrong, what is new
 
     def check(self, body: Body) -> dict[str, Any]:
         return check_labels(self.session)
 
-    def stop_looking(self) -> None:
-        """No more answers ahead."""
-        self._pool.shutdown(cancel_futures=True)
-
     def _by(self, body: Body) -> str:
-        name = optional_text(body, "by", most=MAX_NAME) or ""
-        return name.strip() or self.session.by
-
-
-MAX_ROWS_FOUND = 100_000
+        return body.get("by", "").strip() or self.session.by
 
 
 @cache
@@ -385,19 +361,8 @@ def close(labeller: Labeller) -> int:
 
     The number of its rows.
     """
-    labeller.training.stop()
-    labeller.stop_looking()
+    labeller._pool.shutdown(cancel_futures=True)
     try:
         return labeller.saver.close()
     finally:
         labeller.session.close()
-
-
-def default_model(out: str | Path) -> Path:
-    """Where a model of the labels is saved.
-
-    >>> default_model("data/labels.csv").as_posix()
-    'data/labels-model'
-    """
-    path = Path(out)
-    return path.with_name(f"{path.name.split('.')[0]}-model")

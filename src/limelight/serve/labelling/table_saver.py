@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from itertools import chain, count
 from pathlib import Path
 
 from ...errors import LimelightError, tidy_os_errors
 from ...labelling.journal import journal_of
+from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
+from ...tables.writers import LISTS, format_of
+from ...text.tasks import MULTI_LABEL, ORDINAL
 from ..http.metrics import log
 
 PAUSE = 3.0  # seconds without a key
@@ -31,6 +35,20 @@ class TableSaver:
     def source(self) -> dict[str, str]:
         """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
         return {"table": str(self._table or ""), "text": self._text or ""}
+
+    def train_command(self) -> str:
+        """What to type to train on the table; words that were marked are learnt as reasons."""
+        session, lists = self._session, format_of(self.out) in LISTS
+        parts = ["limelight", "train", str(self.out), "--text", self._text or "text"]
+        parts += ["--label", "labels" if session.several and lists else "label"]
+        if session.several or session.ordered:
+            parts += ["--task", (MULTI_LABEL if session.several else ORDINAL).name]
+        if any(session.marks(row) for row in range(len(session.texts))):
+            parts += ["--reasons", "marks"]
+        if session.several and not lists:
+            parts += ["--separator", SEPARATOR]
+        model = self.out.with_name(f"{self.out.name.split('.')[0]}-model")
+        return shlex.join([*parts, "--out", str(model)])
 
     def touch(self) -> None:
         """Something was said: write it soon."""

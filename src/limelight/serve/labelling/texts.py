@@ -16,6 +16,7 @@ from ...tables.columns import choose_columns
 from ...tables.rows import TableRows, is_missing
 from ...tables.table import open_table
 from ...tables.writers import require_format
+from ..http.run import address_shown
 from .app import serve_labelling
 
 START = "limelight"  # who adds the classes of the start: nobody's undo takes them back
@@ -57,12 +58,10 @@ def label(
         found, out, classes=classes, descriptions=descriptions, model=model, reader=reader, by=by,
         several=several, ordered=ordered,
     )  # fmt: skip
-    with closing(session):
+    with closing(session), address_shown("labelling") as usual:
         if labels is not None and table is not None and column is not None:
             take_labels(session, table, column, labels)
-        return serve_labelling(
-            session, out, show or _print_and_open, port=port, table=table, text=column, view=view
-        )
+        return serve_labelling(session, out, show or usual, port=port, table=table, text=column, view=view)
 
 
 def read_texts(
@@ -164,10 +163,3 @@ def check_ours(out: str | Path, table: Path | None) -> None:
         raise LimelightError(f"{out} is the table of texts; give another --out", code="same-file")
     if Path(out).exists() and not journal_of(out).exists():
         raise LimelightError(f"{out} exists, and no labelling wrote it; give another --out", code="exists")
-
-
-def _print_and_open(url: str) -> None:
-    import webbrowser
-
-    print(f"labelling at {url}\nCtrl-C ends", flush=True)
-    webbrowser.open(url)

@@ -36,11 +36,7 @@ def render_page(
     start: str, title: str, blocks: Mapping[str, bytes], in_file: bool, body: str = "explorer.html",
     sheet: str = SHEET,
 ) -> str:  # fmt: skip
-    """The page that starts with a module; `blocks` are for its script to read, by id.
-
-    >>> '<title>&lt;b&gt;</title>' in render_page("live", "<b>", {}, in_file=False)
-    True
-    """
+    """The page that starts with a module; `blocks` are for its script to read, by id."""
     return (templates(__package__).get_template("explorer.html.jinja")).render(
         title=title,
         script=bundle(start),
@@ -80,11 +76,7 @@ def about_model(model: Model) -> dict[str, Any]:
 
 @cache
 def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
-    """What the page may do: run its script, use its style, save pictures; ask its server, if `served`.
-
-    >>> policy("live").startswith("default-src 'none'; script-src 'sha256-")
-    True
-    """
+    """What the page may do: run its script, use its style, save pictures; ask its server, if `served`."""
     code, sheet = _hash(bundle(start)), _hash(style(sheet))
     runs, asks = ("", "connect-src 'self'; ") if served else (" 'wasm-unsafe-eval'", "")
     return (

@@ -26,7 +26,7 @@ class GateTable:
     def __call__(
         self, ids: Tensor, starts: Tensor, lengths: Tensor, n: int, more: Tensor | None = None
     ) -> Tensor:
-        """H (batch, n, 2u) of sentences whose word ids (int32) begin at `starts` in ids, the longest first.
+        """H (batch, n, 2u) of sentences whose ids (int32) begin at `starts`, the longest first.
 
         Ids beyond the table are those of `more` words, as given by `of`.
         """

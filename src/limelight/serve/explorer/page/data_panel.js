@@ -15,6 +15,7 @@ import { VirtualList } from "./virtual_list.js"
 
 const PAUSE = 150 // ms without a key
 const MAPS = ["map", "scatter"] // which are drawn once and then repainted
+const COUNTS = ["confusion", "classes", "calibration"]
 const CONTROLS = "button, select"
 const FIGURES = { confusion: "Confusion", scatter: "Predicted and true", classes: "Classes", calibration: "Calibration", map: "Map", aspects: "Aspects" }
 
@@ -210,7 +211,9 @@ export class DataPanel {
     const made = draw()
     const withClauses = this.figure === "aspects" && filter.aspect >= 0 && filter.says !== "not"
     if (withClauses) this.clauses.show(this.rows, filter.aspect)
-    if (this.holder.firstChild !== made) this.holder.replaceChildren(made, ...(withClauses ? [this.clauses.root] : []))
+    const ofAll = COUNTS.includes(this.figure) && table.countsOf(filter)
+    const note = ofAll && element("p", { class: "small", "data-part": "of-all" }, ofAll, " ", element("button", { type: "button", onclick: () => this.change({ learnt: "no" }) }, "Only the others"))
+    if (this.holder.firstChild !== made) this.holder.replaceChildren(made, ...(note ? [note] : []), ...(withClauses ? [this.clauses.root] : []))
     if (this.figure === "map") this.map.show(table.mask(filter, found, ["box"]), filter)
     if (this.figure === "scatter") this.scatter.show(table.mask(filter, found, ["area"]), { ...filter, box: filter.area })
     if (focused >= 0) this.holder.querySelectorAll(CONTROLS)[focused]?.focus()

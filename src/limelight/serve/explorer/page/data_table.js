@@ -1,6 +1,7 @@
 // Rows of data with what one or two models predict for them, in typed arrays: filters and counts take milliseconds.
 
 import { places } from "./edits.js"
+import { number } from "../../page/dom.js"
 import { taskOf } from "./tasks.js"
 
 export const BINS = 10 // of confidence
@@ -124,6 +125,12 @@ export class Table {
       }
       return { mentioned, mean: mentioned ? sum / mentioned : 0, praised, blamed }
     })
+  }
+
+  /** What the counts of a figure are of, where some rows were learnt from and a filter does not say which it takes. */
+  countsOf(filter) {
+    if (!this.learnt || filter.learnt) return ""
+    return `Counted over all rows, of which ${number(this.learnt.reduce((sum, one) => sum + one, 0))} were learnt from: better than on new texts.`
   }
 
   /** counts[true][predicted]. */

@@ -37,7 +37,7 @@ export class NearView {
   }
 
   drawHit({ texts, row, similarity, offsets, effects, pairs }) {
-    const open = () => (row === null ? this.explorer.show(this.explorer.fresh([texts[0], ...this.explorer.state.texts.slice(1)])) : this.explorer.data.open(row))
+    const open = () => this.explorer.data.open(row)
     return element("li", {}, element("span", { class: "number" }, similarity.toFixed(2)),
       element("div", {}, element("p", { class: "hit", dir: "auto" }, offsets ? words(texts[0], offsets, effects) : texts.join(" — ")),
         pairs?.length ? element("p", { class: "small" }, pairs.map(([a, b, share]) => `${a} – ${b} ${share.toFixed(2)}`).join(" · ")) : false),

@@ -28,9 +28,9 @@ export class PeopleView {
 
   agreement({ people, texts, alpha, pairs }) {
     if (people.length < 2) return [element("p", { class: "small" }, "Only one person has labelled so far. A colleague opens the same file with --by NAME, or this page under another name.")]
-    const cells = ({ people: [a, b], texts: both, agreed, kappa }) => element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, a), " and ", element("bdi", {}, b)), element("td", {}, number(both)), element("td", {}, percent(agreed)), element("td", {}, kappa === null ? "–" : kappa.toFixed(2)))
+    const cells = ({ people: [a, b], texts: both, agreed, alpha }) => element("tr", {}, element("th", { scope: "row" }, element("bdi", {}, a), " and ", element("bdi", {}, b)), element("td", {}, number(both)), element("td", {}, percent(agreed)), element("td", {}, alpha === null ? "–" : alpha.toFixed(2)))
     return [element("p", {}, `${counted(texts, "text")} ${texts === 1 ? "was" : "were"} labelled by two people or more. Krippendorff’s alpha: `, element("strong", {}, alpha === null ? "–" : alpha.toFixed(2)), " (1 is full agreement, 0 what chance would give)."),
-      element("table", {}, element("thead", {}, element("tr", {}, ["People", "Texts", "Agreed", "Cohen’s kappa"].map(text => element("th", { scope: "col" }, text)))), element("tbody", {}, pairs.map(cells)))]
+      element("table", {}, element("thead", {}, element("tr", {}, ["People", "Texts", "Agreed", "Alpha"].map(text => element("th", { scope: "col" }, text)))), element("tbody", {}, pairs.map(cells)))]
   }
 
   disagreements({ disagreements }) {

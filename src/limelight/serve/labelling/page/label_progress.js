@@ -5,16 +5,24 @@ import { counted, element, number, percent } from "../../page/dom.js"
 const WIDTH = 240, HEIGHT = 90, NEEDS = 6
 
 export function drawProgress(found, classes) {
-  const range = found.low === null ? "" : `${percent(found.low, 0)} to ${percent(found.high, 0)}`
+  const [figure, basis] = estimate(found)
   return [
     element("h2", {}, "Progress"),
-    element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, found.accuracy === null ? range || "–" : percent(found.accuracy, 0)), " ", element("span", { class: "small" }, found.estimate)),
+    element("p", { class: "big" }, element("strong", { "data-part": "accuracy" }, figure), " ", element("span", { class: "small" }, basis)),
     found.history.length > 1 ? plot(found.history) : false,
     element("p", { class: "advice" }, found.advice),
     element("p", { class: "small", "data-part": "counts" }, `${number(found.labelled)} of ${number(found.total)} labelled${found.skipped ? `, ${number(found.skipped)} skipped` : ""}${found.unsure ? `, ${number(found.unsure)} unsure` : ""}${found.read < found.total ? `; ${number(found.read)} read so far` : ""}`),
     element("i", { class: "meter", "aria-hidden": "true" }, element("s", { style: { width: percent(found.labelled / Math.max(1, found.total)) } })),
     needs(found, classes),
   ]
+}
+
+/** The accuracy, or its interval where one number would say too much; and what that rests on. */
+export function estimate({ accuracy, low, high, drawn, near, estimate: words }) {
+  if (low === null) return ["–", words]
+  const range = `${percent(low, 0)} to ${percent(high, 0)}`
+  const basis = `with 95% confidence, from ${counted(drawn, "text")} drawn at random${near === null ? "" : `; ${percent(near, 0)} at most one class away`}`
+  return accuracy === null ? [range, `accuracy ${basis}`] : [percent(accuracy, 0), `accuracy, ${range} ${basis}`]
 }
 
 function needs({ needs: found, by_class: counts }, classes) {
