@@ -52,7 +52,7 @@ def test_a_token_has_the_sum_of_its_words_and_a_pair_their_mean(people):
 
 def test_marks_of_a_movie_end_where_the_model_stops_reading(people):
     row = {"text": "not a good film at all", "evidence": [[0, 1], [2, 4]]}
-    marked, words = people._movie_marks(row, reading((0, 3), (4, 5), (6, 10)))
+    marked, words = people.movie_marks(row, reading((0, 3), (4, 5), (6, 10)))
     assert marked.tolist() == [True, False, True]
     np.testing.assert_array_equal(words, np.eye(3))
 
@@ -63,10 +63,10 @@ def test_two_of_three_people_mark_a_word_and_of_a_neutral_pair_only_the_hypothes
         "premise_highlights": [[1], [1], []], "hypothesis_highlights": [[0, 1], [1], []],
     }  # fmt: skip
     pair = SimpleNamespace(sides=(reading((0, 1), (2, 5)), reading((0, 3), (4, 8))))
-    marked, words = people._pair_marks(row, pair)
+    marked, words = people.pair_marks(row, pair)
     assert marked.tolist() == [False, True, False, True]
     np.testing.assert_array_equal(words, np.eye(4))
-    marked, words = people._pair_marks(row | {"label": "neutral"}, pair)
+    marked, words = people.pair_marks(row | {"label": "neutral"}, pair)
     assert marked.tolist() == [False, True]
     np.testing.assert_array_equal(words, np.eye(4)[2:])
 

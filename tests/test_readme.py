@@ -138,12 +138,16 @@ def test_the_files_run_by_hand_give_the_same_answers(file, precision, bound, def
 
 SNLI, HOTELS = "The best recipes on SNLI", "Half a million reviews"
 COSTS = "What each costs"
+BOARD = "The scoreboard"
 # The words around every figure of README.md's prose, and where the figure stands in docs/results.md.
 SOURCES = {
     "Accuracy on held-out sentences: {}%": cell("The demo", "the reader, fine-tuned", "test %"),
     "always predicting the largest class gives {}%": said(
         "The demo", "Always predicting the largest class gives {}%"
     ),
+    "changes the answer {} times as much as removing those": said(BOARD, "changes the answer {} times as much"),
+    "readings, {} times, attention's": said(BOARD, "SHAP's {} and attention's"),
+    "times, attention's {} times)": said(BOARD, "and attention's {} times"),
     "the best encoder we have: {}%": cell(SNLI, "`best-pair` with teachers, three layers", "test"),
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
     "in int8 reads {} times as many": cell(COSTS, "`reader`, int8", "times MiniLM, float32"),

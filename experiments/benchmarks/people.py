@@ -35,7 +35,7 @@ from sklearn.metrics import average_precision_score
 
 import limelight
 from limelight.bundled import sentences
-from limelight.explain.attribution import NAMES, attribute_readings
+from limelight.explain.attribution import NAMES, attribute_readings, explain_by
 from limelight.explain.variants import ReadTexts
 from limelight.reading.picture import make_picture
 from limelight.runtime.folder import open_folder
@@ -204,7 +204,7 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
     """One table: AUPRC and the share of marked words on top, of weights as they are and smoothed."""
     read = ReadTexts(model, [*model.read_many([row["text"] for row in rows])])
     marked, maps = zip(
-        *(_movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
+        *(movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
     )
     kept = [k for k, each in enumerate(marked) if each.any() and not each.all()]
     right = np.mean([r.label == row["label"] for r, row in zip(read.readings, rows, strict=True)])
@@ -212,7 +212,9 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
         f"{len(kept)} reviews of {np.mean([len(each) for each in marked]):.0f} tokens, accuracy {right:.1%}"
     )
     print_table(["AUPRC", "top 10%", "smoothed: AUPRC", "top 10%"])
-    for name, weights in all_weights(read, methods, lambda: minilm_movies(read, train)):
+    phrases = [explain_by(model, each, "phrase").decided for each in read.readings]
+    further = [("What decided, by phrase", phrases)]
+    for name, weights in [*all_weights(read, methods, lambda: minilm_movies(read, train)), *further]:
         given = [maps[k] @ weights[k] for k in kept]
         figures = []
         for each in (given, [smooth(w) for w in given]):
@@ -221,7 +223,7 @@ def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]
         print_row(name, figures)
 
 
-def _movie_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
+def movie_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
     """Which tokens that the model read are marked, and the map from its words to them."""
     spans = token_spans(row["text"])
     marked = np.zeros(len(spans), bool)
@@ -235,9 +237,7 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
     """One table: AUPRC of the words of a pair, by class, and where the model is right."""
     texts = [[row[side] for row in rows] for side in ("premise", "hypothesis")]
     read = ReadTexts(model, [model.read(*both) for both in zip(*texts, strict=True)])
-    marked, maps = zip(
-        *(_pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
-    )
+    marked, maps = zip(*(pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True)
     labels = np.array([row["label"] for row in rows])
     right = np.array([r.label for r in read.readings]) == labels
     kept = np.array([bool(each.any() and not each.all()) for each in marked])
@@ -254,7 +254,7 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
         print_row(name, [found[group].mean() for group in groups.values()])
 
 
-def _pair_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
+def pair_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.ndarray]:
     """The same of a pair, of the tokens that people could mark."""
     marked, maps, at = [], [], 0
     words = sum(len(side.offsets) for side in reading.sides)

@@ -100,6 +100,27 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
     )
 
 
+def test_a_phrase_has_the_sum_of_its_words_in_equal_parts():
+    model = random_model(head="linear")
+    reading = model.read("w1 w2 w3, w4 but w5 w1!")
+    found = explain_by(model, reading, "phrase")
+    assert reading.words == ("w1", "w2", "w3", ",", "w4", "but", "w5", "w1", "!")
+    for clause in (slice(0, 3), slice(6, 8)):
+        np.testing.assert_allclose(found.decided[clause], reading.decided[clause].mean(), atol=1e-12)
+    np.testing.assert_array_equal(found.decided[[3, 4, 5, 8]], reading.decided[[3, 4, 5, 8]])
+    assert found.bias + found.decided.sum() == pytest.approx(float(found.confidence), abs=1e-6)
+    assert METHODS_IN_WORDS["phrase"] in to_html(found)
+
+
+def test_each_text_of_a_pair_has_phrases_of_its_own():
+    model = random_model("gated")
+    reading = model.read("w1 w2", "w3 w4, w5")
+    found = explain_by(model, reading, "phrase")
+    for side, before in zip(found.sides, reading.sides, strict=True):
+        np.testing.assert_allclose(side.decided[:2], before.decided[:2].mean(), atol=1e-12)
+    assert found.sides[1].decided[3] == reading.sides[1].decided[3]
+
+
 def test_an_unknown_attribution_is_an_error():
     with refuses("option-value"):
         attribute(random_model(), ["w1"], by="magic")

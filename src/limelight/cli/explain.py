@@ -44,10 +44,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "second", "TEXT2", "the second text, for a pair model", nargs="?")
     parser.add_argument(
         "--by",
-        choices=("effect", "gradients", "leave-one-out"),
+        choices=("effect", "phrase", "gradients", "leave-one-out"),
         default="effect",
-        help="what decided: how much of the probability rests on each word (the default), integrated "
-        "gradients (need PyTorch), or how far it falls without the word (reads the text once for each)",
+        help="what decided: how much of the probability rests on each word (the default), the "
+        "same spread over clauses, integrated gradients (need PyTorch), or how far it falls without the word "
+        "(reads the text once for each)",
     )
     about = "explain this class instead of the predicted one; with --data, it is the label column"
     add_flag(parser, "--label", "LABEL", about)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..aspects.seeds import Aspects
+from ..aspects.sums import clauses_of
 from ..errors import check_choice, needs_torch
-from ..reading.reading import AnyReading, PairReading
+from ..reading.reading import AnyReading, PairReading, Reading
 from ..runtime.model import Model
 from .variants import ReadTexts, as_model
 
@@ -72,7 +74,7 @@ def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
 
 
 def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
-    """The same reading with what decided found in another way, "leave-one-out" or "gradients".
+    """The same reading with what decided found in another way: "leave-one-out", "gradients" or "phrase".
 
     >>> explain_by(model, model.read("Good soup"), "leave-one-out").decided  # doctest: +SKIP
     array([0.61, 0.02])
@@ -80,6 +82,9 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     if by == "effect":
         return reading
     model = as_model(model)
+    if by == "phrase":
+        parts = [_by_phrase(side) for side in reading.sides]
+        return PairReading(*parts) if model.pair else parts[0]
     read = ReadTexts(model, [reading])
     (weights,) = attribute_readings(read, by)
     sides = [
@@ -99,3 +104,20 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
         for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]
+
+
+def _by_phrase(side: Reading) -> Reading:
+    """What decided, spread evenly over each clause, as people mark phrases; the sum is the same."""
+    assert side.decided is not None
+    places = [(start, end) for start, end in side.offsets.tolist()]
+    clauses = list(clauses_of(Aspects(), side.text, places))
+
+    def spread(weights: np.ndarray) -> np.ndarray:
+        found = np.array(weights)
+        for start, end, _ in clauses:
+            found[start:end] = found[start:end].mean()
+        return found
+
+    further = tuple((k, spread(weights)) for k, weights in side.decided_further)
+    decided = spread(side.decided)
+    return replace(side, decided=decided, decided_by="phrase", trust="", decided_further=further, scores=None)
