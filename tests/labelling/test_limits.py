@@ -211,7 +211,7 @@ def test_ten_pairs_of_classes_at_most_are_confused_from_fifteen_in_a_hundred_on(
 
 
 def test_a_page_shows_a_hundred_findings_of_each_kind():
-    many = [TextIssue(k, "cut", f"about {k}.") for k in range(101)]
+    many = [TextIssue(k, "language", f"about {k}.") for k in range(101)]
     page = health_page(Health(["x"] * 101, ["a"] * 101, {"a": 101}, [], [], [], many, {}), "x.csv")
     assert "about 99." in page
     assert "about 100." not in page

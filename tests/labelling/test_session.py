@@ -314,7 +314,6 @@ def test_marks_of_an_old_journal_that_are_not_in_the_text_are_no_marks(tmp_path)
 
 ASKED = [
     (lambda session: session.by_class, lambda said, left: {"rooms": 0, "food": 2, "staff": 0}),
-    (lambda session: session.drawn_at_random, lambda said, left: {said[0]}),
     (lambda session: session.progress().labelled, lambda said, left: 2),
     (lambda session: session.answers().probabilities([0]).argmax(), lambda said, left: 1),
     (lambda session: [shown.row for shown in session.next(count=9)], lambda said, left: left),

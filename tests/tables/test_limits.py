@@ -26,7 +26,7 @@ def written(*cells: Any) -> list[Any]:
     """The cells of a row as a book has them."""
     file = io.BytesIO()
     sheet = excel.SheetWriter(file, [f"c{k}" for k in range(len(cells))])
-    sheet.append(cells)
+    sheet.write(cells)
     sheet.finish()
     return list(next(openpyxl.load_workbook(file).active.iter_rows(min_row=2)))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from ..config.choice import Size
 from ..config.recipe import TextRecipe
@@ -21,7 +20,7 @@ from ..tables.rows import chunks
 from .arrays import ArraysInMemory, ArraysOnDisk, Side, WordStore
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
-from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
+from .holdout import Chunk, check_share, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, LabelColumn, are_many_numbers, join_classes, readable
 from .learnt_rows import row_hash
 from .numbering import number_words
@@ -66,6 +65,8 @@ class Encoding:
 
     def run(self) -> Dataset:
         """Read the rows, fill the arrays and describe them."""
+        if not (self.holdout is None or callable(self.holdout)):
+            check_share(self.holdout)  # before the long work
         with self.arrays.scratch() as file:
             return self._run(WordStore(file, sides=1 + self.sources["train"].pair))
 
@@ -151,6 +152,8 @@ class Encoding:
         self, source: TextSource, title: str, labels: LabelColumn, marked: list[Marked]
     ) -> Iterator[list[str]]:
         """The texts of some thousand rows at a time, for pairs followed by the second texts."""
+        from tqdm import tqdm  # not on every machine that trains from encoded data
+
         bar = tqdm(source.rows(), title, unit=" rows", disable=None if self.progress else True)
         number = count()
         for rows in chunks(bar, CHUNK_ROWS):

@@ -16,6 +16,12 @@ TOLERANCE, MUCH = 1.5, 0.25
 Chunk = dict[str, np.ndarray]  # some rows of a split, by the names of its arrays
 
 
+def check_share(share: float) -> None:
+    """Raise unless it can be a share of the rows to hold out."""
+    if not isinstance(share, Real) or not 0 <= share < 1:
+        raise bad_value(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
+
+
 def choose_held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     """(rows,) bool: the rows to hold out, `share` of each class but never its last row.
 
@@ -27,8 +33,7 @@ def choose_held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     >>> int(choose_held_out(np.arange(3000) // 2, 0.1, seed=0).sum())
     300
     """
-    if not isinstance(share, Real) or not 0 <= share < 1:
-        raise bad_value(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
+    check_share(share)
     if share == 0:
         return np.zeros(len(labels), dtype=bool)
     counts = np.bincount(labels)
