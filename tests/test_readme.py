@@ -145,7 +145,9 @@ SOURCES = {
     "always predicting the largest class gives {}%": said(
         "The demo", "Always predicting the largest class gives {}%"
     ),
-    "changes the answer {} times as much as removing those": said(BOARD, "changes the answer {} times as much"),
+    "changes the answer {} times as much as removing those": said(
+        BOARD, "changes the answer {} times as much"
+    ),
     "readings, {} times, attention's": said(BOARD, "SHAP's {} and attention's"),
     "times, attention's {} times)": said(BOARD, "and attention's {} times"),
     "the best encoder we have: {}%": cell(SNLI, "`best-pair` with teachers, three layers", "test"),
