@@ -232,6 +232,17 @@ def test_rerank_puts_the_most_similar_first(client, reader):
     assert statuses == [422, 400, 422, 422]
 
 
+def test_tokenize_gives_the_words_and_where_they_are(client, reader):
+    text = "Was the soup çold?"
+    first, none = client.post("/tokenize", json={"inputs": [text, ""], "model": "reader"}).json()
+    assert [each["text"] for each in first] == ["Was", "the", "soup", "çold", "?"]
+    assert [text[each["start"] : each["stop"]] for each in first] == [each["text"] for each in first]
+    assert [each["id"] for each in first] == reader.tokenizer.locate(text)[0].tolist()
+    assert none == []
+    many = {"inputs": ["w " * 16_000] * 5, "model": "reader"}
+    assert client.post("/tokenize", json=many).status_code == 413
+
+
 def test_two_names_of_a_folder_are_one_model(folders):
     app = create_app({"stars": folders["stars"], "text-embedding-3-small": str(folders["stars"])})
     first, alias = (app.state.models.find(name)[1] for name in app.state.models.names)

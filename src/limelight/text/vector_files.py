@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from tqdm import tqdm
 
 from ..errors import LimelightError
 from ..storage.compression import check_file, open_bytes, tidy_reading
@@ -64,6 +63,8 @@ class VectorFile:
 
     def read(self, wanted: Container[bytes], take: Take, progress: bool = False) -> None:
         """Read the file once and call `take` with every wanted word and its vector (d,)."""
+        from tqdm import tqdm  # not on every machine that trains from encoded data
+
         check_file(self.path)
         size, hidden = self.path.stat().st_size, None if progress else True
         with (

@@ -7,7 +7,7 @@ import base64
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
 from ...text.tasks import find_task
+from ...text.tokenizer import Tokenizer
 from ..http.bodies import Body, Item, check_words, count_words, items_of, texts_of
 from ..http.fields import FLAG, SHARE, TEXT, TEXTS, Fields, Schema, list_of, one_of, whole
 from ..http.limits import Limits, RequestError
@@ -33,6 +34,7 @@ from .batching import Batcher, Compute
 from .computing import comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .models import ServedModels
 
+TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes
 MAX_RANKED = 256  # probabilities that are ranked in no time
 LARGE = 2**14  # characters: work on more than this is done in a thread
 MAX_SIZE = 2**20  # of a vector, and of a list of rows
@@ -76,6 +78,7 @@ FIELDS = {
         {"query": TEXT, "texts": SENTENCES},
         {**_MODEL, **_CUT, **_RAW, "return_text": FLAG},
     ),
+    "/tokenize": Fields({"inputs": TEXTS}, {**_MODEL, "add_special_tokens": FLAG, "prompt_name": ANY}),
     "/v1/embeddings": Fields(
         {"input": TEXTS},
         {**_MODEL, **_VECTOR, "encoding_format": one_of("float", "base64"), "user": ANY, "truncate": FLAG},
@@ -106,7 +109,7 @@ class Routes:
         answers: dict[str, Answer] = {
             "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
             "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
-            "/rerank": self.rerank, "/": self.predict_or_embed,
+            "/rerank": self.rerank, "/tokenize": self.tokenize, "/": self.predict_or_embed,
         }  # fmt: skip
         gets = {
             "/info": self.info, "/health": self.health, "/ready": self.ready, "/metrics": self.show_metrics,
@@ -218,6 +221,16 @@ class Routes:
         order = np.argsort(-np.array(scores), kind="stable").tolist()
         return [{"index": k, "score": scores[k], **({"text": texts[k]} if shown else {})} for k in order]
 
+    async def tokenize(self, request: Request, body: Body) -> Any:
+        """The words of each text, with their ids and where they are, in characters."""
+        _, batcher = self.models.find(body.get("model"))
+        tokenizer, limits = batcher.model.tokenizer, self.limits
+        limits = replace(limits, words=min(limits.words, TOKENIZED_WORDS))
+        items, _ = texts_of(body["inputs"], limits)
+        items = await self._call(check_words, items, tokenizer, limits, False)
+        request.state.texts = len(items)
+        return await self._call(_tokens, items, tokenizer)
+
     async def _cosines(
         self, request: Request, batcher: Batcher, source: str, others: list[Item], body: Body
     ) -> list[float]:
@@ -327,6 +340,17 @@ def _first_numbers(found: np.ndarray, body: Body) -> np.ndarray:
     if body.get("dimensions", 1) > size:
         raise RequestError(422, f"dimensions must be a whole number from 1 to {size:,}, a vector's size")
     return found[:, : body.get("dimensions", size)]
+
+
+def _tokens(items: list[Item], tokenizer: Tokenizer) -> list[list[dict[str, Any]]]:
+    return [
+        [
+            {"id": int(number), "text": text[start:end], "special": False, "start": start, "stop": end}
+            for number, (start, end) in zip(*map(np.ndarray.tolist, tokenizer.locate(text)), strict=True)
+            if end > start
+        ]
+        for (text,) in items
+    ]
 
 
 def _as_openai(name: str) -> dict[str, Any]:
