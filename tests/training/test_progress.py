@@ -63,7 +63,7 @@ def test_plain_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFi
     assert out == ""
     assert "\r" not in err
     assert "\x1b" not in err
-    lines = err.splitlines()
+    lines = [line for line in err.splitlines() if line[0] != " "]  # a slow machine says how far it is
     assert len(lines) == 2
     for line, record in zip(lines, fitted.history, strict=False):
         assert line.startswith(f"epoch {record['epoch']}/2  loss {record['loss']:.4f}  penalty ")
