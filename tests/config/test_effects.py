@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from limelight.config.effects import unused_options, warn_ignored, warn_unused
-from limelight.config.presets import PRESETS
+from limelight.config.presets import PRESETS, preset
 from limelight.config.recipe import Recipe, TextRecipe, options
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_texts
@@ -143,6 +143,14 @@ def test_options_about_vectors_need_vectors() -> None:
     assert other.tokenizer.hash == plain.tokenizer.hash
     np.testing.assert_array_equal(other.splits["train"].ids, plain.splits["train"].ids)
     assert unused_options(Recipe().override(vectors="default", **NEEDS_VECTORS), NEEDS_VECTORS) == {}
+
+
+def test_options_of_epochs_need_one() -> None:
+    frozen = preset("small").override(epochs=0, learning_rate=1e-2, batch_size=8, seed=3)
+    said = unused_options(frozen, ["epochs", "learning_rate", "batch_size", "seed"])
+    assert said == {
+        name: f"{name} has no effect: it needs epochs above 0" for name in ("learning_rate", "batch_size")
+    }
 
 
 def test_the_weights_to_start_from_bring_their_vectors() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from types import SimpleNamespace
 
 from ..errors import warn
-from .recipe import Recipe, options
+from .recipe import Recipe, TrainingRecipe, options
+
+# What the classifier on a frozen reader has no use for:
+IN_EPOCHS = {field.name for field in fields(TrainingRecipe)} - {"epochs", "class_weight", "precision", "seed"}
 
 
 def unused_options(
@@ -24,6 +27,8 @@ def unused_options(
     state = SimpleNamespace(**values, has_dev=has_dev, pairs=pairs)
     unused: dict[str, str] = {}
     for name in given:
+        if name in IN_EPOCHS and not recipe.training.epochs and values[name]:
+            unused[name] = f"{name} has no effect: it needs epochs above 0"
         for needs in options()[name].metadata["needs"] if values[name] else ():
             if not needs.holds(state):
                 unused.setdefault(name, f"{name} has no effect: it needs {needs.what}")
