@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -141,7 +140,8 @@ def measure(name: str, texts: Path) -> list[float]:
         rates.append(len(some) / (time.process_time() - begun))
     parts = [part for path in files for part in (path.rglob("*") if path.is_dir() else [path])]
     size = sum(path.stat().st_size for path in parts if path.is_file())
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = Path("/proc/self/status").read_text()  # ru_maxrss would count the parent, before exec, too
+    memory = int(status.partition("VmHWM:")[2].split()[0]) / 1024
     return [size / 1e6, first, memory, *rates]
 
 

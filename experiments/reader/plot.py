@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 QUALITY, COSTS = "### The reader\n", "### What each costs\n"
 MARK = "<!-- made by experiments/reader/plot.py -->\n"
 SIMILARITY = ("STS-B dev", "STS 12", "STS 13", "STS 14", "SICK")
-NAMES = ("`reader`", "`reader-fast`", "MiniLM", "WordLlama", "static vectors", "TF-IDF")
+NAMES = ("`reader`", "`reader-fast`", "MiniLM", "static vectors", "TF-IDF")
 HEADER = (
     "", "STS-B dev", "STS 2012-14, SICK", "SciFact", "sentences a second", "in int8", "abstracts", "in int8",
     "files, MB", "memory, MB", "first answer, ms",
