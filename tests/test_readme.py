@@ -149,7 +149,7 @@ SOURCES = {
         BOARD, "changes the answer {} times as much"
     ),
     "readings, {} times, attention's": said(BOARD, "SHAP's {} and attention's"),
-    "times, attention's {} times)": said(BOARD, "and attention's {} times"),
+    "times, attention's {} times": said(BOARD, "and attention's {} times"),
     "the best encoder we have: {}%": cell(SNLI, "`best-pair` with teachers, three layers", "test"),
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
     "in int8 reads {} times as many": cell(COSTS, "`reader`, int8", "times MiniLM, float32"),
