@@ -1,4 +1,4 @@
-// Models and data, as serve/packed_arrays.py writes them: the length of a JSON header, the header, arrays.
+// Models and data, as serve/page/packed_arrays.py writes them: the length of a JSON header, the header, arrays.
 
 const LETTERS = 91, BITS = 13 // two letters hold 13 bits
 const TYPES = { float32: Float32Array, int32: Int32Array, float16: Uint16Array, int16: Int16Array, uint16: Uint16Array, uint8: Uint8Array, int8: Int8Array }
@@ -68,7 +68,7 @@ export function ofNumbers({ shape: [, d], values }) {
   return id => values.subarray(id * d, (id + 1) * d)
 }
 
-/** Two numbers to a byte, the first in its lower half, and a scale for each group (runtime/int4.py). */
+/** Two numbers to a byte, the first in its lower half, and a scale for each group (network/quantise.py). */
 export function ofFourBits({ shape: [, half], values }, { shape: [, groups], values: scale }) {
   const group = 2 * half / groups
   return id => {

@@ -303,13 +303,14 @@ def test_as_many_inputs_as_openai_allows_are_computed_in_pieces(client, reader):
     assert found["usage"]["total_tokens"] == 4096
 
 
-def test_info_names_the_model_and_the_limits(client, folders):
+def test_info_names_the_model_and_the_limits(client, reader, folders):
     found = client.get("/info").json()
     assert (found["model_id"], found["models"]) == ("stars", ["stars", "pairs", "reader"])
     assert found["model_type"]["classifier"]["id2label"] == {"0": "bad", "1": "fair", "2": "good"}
     assert found["max_client_batch_size"] == 8192
     assert len(found["model_sha"]) == 64
-    assert "embedding" in client.get("/info?model=reader").json()["model_type"]
+    about = client.get("/info?model=reader").json()["model_type"]["embedding"]["pooling"]
+    assert about == f"structured self-attention with {reader.recipe.model.rows} rows"
     assert client.get("/info?model=none").status_code == 404
 
 

@@ -1,6 +1,6 @@
 """Aspects of reviews, such as rooms, staff or price: named lists of seed words, and edits of them.
 
-`aspect_sum.py` has what a reading says about them.
+`sums.py` has what a reading says about them.
 """
 
 from __future__ import annotations

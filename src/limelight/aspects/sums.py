@@ -190,7 +190,7 @@ def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
 
 
 def clauses_of(aspects: Aspects, text: str, places: list[Place]) -> Iterator[Clause]:
-    """The clauses of a text with words at these places, and the enabled aspects that they mention.
+    """The clauses of a text with words at these places, and the aspects that they mention.
 
     >>> places = [(0, 4), (5, 9), (10, 13), (14, 19)]
     >>> list(clauses_of(Aspects.of({"rooms": ["room"]}), "Nice room but noisy", places))

@@ -1,13 +1,13 @@
 """What lifts and what lowers the answers for many texts: the effects of a model's aspects, with intervals.
 
 An answer is what the model says without a word plus a share of every word; an aspect's part of it is the sum
-over its words (reading/aspect_sum.py). What a model says without a word is its own affair: another preset or
+over its words (aspects/sums.py). What a model says without a word is its own affair: another preset or
 seed puts that elsewhere, and all shares with it. So an effect here is measured against the average review:
 the sum less what as many average words of these texts add. Over all words of all texts that is 0. Here are
 its means over the texts that mention an aspect, by period and by group, and the clauses that did most.
 
 An interval is of the texts and of the model: another seed or other training texts give other effects, by
-about SPREAD times as much as the heads of runtime/refits.py differ among themselves. Beside the effects are
+about SPREAD times as much as the heads of aspects/refits.py differ among themselves. Beside the effects are
 the stars that the texts were given, or what the model predicts where there are none.
 """
 

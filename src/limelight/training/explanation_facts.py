@@ -55,7 +55,7 @@ def explanation_facts(
 
 
 def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
-    """W (refits, 2u), as in runtime/refits.py; None where the labels are not numbers, or there are few."""
+    """W (refits, 2u), as in aspects/refits.py; None where the labels are not numbers, or there are few."""
     split = dataset.splits["train"]
     y, attention = numbers_of(dataset.task, dataset.labels, split), rows_of(network.recipe).attention
     if y is None or network.pair or not attention or len(split) < MIN_ROWS:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from ... import __version__
 from ...aspects.facts import require_aspects
 from ...errors import LimelightError
-from ...network.parts import matrix_shape
+from ...network.parts import matrix_shape, pooling_of
 from ...runtime.model import Model
 from ...runtime.reader import Reader
 from ...runtime.word_parts import unit
@@ -385,7 +385,8 @@ def _describe(model: Model | Reader) -> dict[str, Any]:
     rows, size = matrix_shape(model.recipe.model)
     shape = {"rows": rows, "row_size": size}
     if isinstance(model, Reader):
-        return {**shape, "model_type": {"embedding": {"pooling": "structured self-attention"}}}
+        pooling = pooling_of(model.recipe.model).title(model.recipe.model)
+        return {**shape, "model_type": {"embedding": {"pooling": pooling}}}
     labels = [str(label) for label in model.labels]
     id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
     kind = {"classifier": {"id2label": id2label, "label2id": label2id}}

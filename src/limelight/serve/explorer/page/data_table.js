@@ -200,7 +200,7 @@ function limitsOf(columns) {
   return [low, high]
 }
 
-/** What each row says about each aspect (serve/aspect_table.py). */
+/** What each row says about each aspect (serve/explorer/explored.py). */
 class AspectTable {
   constructor({ names, unit }, { aspectSums, aspectEffects, clauseEffects, clauseSpans }) {
     Object.assign(this, { names, unit, sums: aspectSums.values, effects: aspectEffects.values, clauseEffects: clauseEffects.values, spans: clauseSpans.values })
