@@ -87,11 +87,15 @@ def _operation(route: Route, fields: Fields | None) -> dict[str, Any]:
             "default": {"description": "one sentence that says what is wrong", "content": error},
         },
     }
-    if body is None:
+    if _method(route) == "GET":
         return {"get": operation}
     schema = fields.schema() if fields else {"type": "object"}
     content = {"application/json": {"schema": schema, "example": body}}
     return {"post": operation | {"requestBody": {"required": True, "content": content}}}
+
+
+def _method(route: Route) -> str:
+    return "POST" if "POST" in (route.methods or ()) else "GET"
 
 
 def _about(route: Route) -> str:
@@ -120,6 +124,5 @@ def page(names: Sequence[str], routes: Sequence[Route]) -> HTMLResponse:
 
 def _section(route: Route) -> str:
     examples = EXAMPLES.get(route.path, (None, None))
-    method = "GET" if examples[0] is None else "POST"
     shown = [f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None]
-    return f"<h2>{method} {route.path}</h2><p>{escape(_about(route))}</p>{''.join(shown)}"
+    return f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>{''.join(shown)}"
