@@ -46,7 +46,9 @@ def test_the_words_decide_on_reader_and_epochs(words, name, epochs):
 
 
 def test_pairs_keep_the_reader_that_reads_whole_texts():
-    assert settled(Size(10**6, FAST_TWO_EPOCHS, 3, pair=True)).text.start == "reader"
+    size = Size(10**6, FAST_TWO_EPOCHS, 3, pair=True)
+    assert settled(size).text.start == "reader"
+    assert "fast" not in describe(settled(size), choose(size), size, cores=2)
 
 
 def test_what_the_user_gives_stays():

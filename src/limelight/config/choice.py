@@ -92,7 +92,7 @@ def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
     if not cores:
         return chosen
     own = _time(recipe, size, cores)
-    named = {"small as it comes": BASE, "fast": "fast"}
+    named = {"small as it comes": BASE} | ({} if size.pair else {"fast": "fast"})
     times = {what: _time(preset(name), size, cores) for what, name in named.items()}
     others = ", ".join(f"{what} {time}" for what, time in times.items() if time != own)
     return f"{chosen}, about {own}; {others}" if others else f"{chosen}, about {own}"
