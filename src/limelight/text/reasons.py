@@ -86,7 +86,7 @@ def _mark(given: Any) -> str | Span | None:
 def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]]:
     """Where the marks are in each text: a phrase wherever it occurs as whole words, in any case."""
     found: list[list[Span]] = [[] for _ in texts]
-    words = [word_spans(text, True, True) if marks else [] for text in texts]
+    edges = [_edges(text) for text in texts] if marks else []
     for mark in marks:
         if isinstance(mark, tuple):
             if len(texts) > 1 or not 0 <= mark[0] < mark[1] <= len(texts[0]):
@@ -95,8 +95,12 @@ def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]
             continue
         pattern = re.compile(f"(?=({re.escape(mark)}))", re.IGNORECASE)
         places = [
-            [each.span(1) for each in pattern.finditer(text) if _is_whole(each.span(1), own)]
-            for text, own in zip(texts, words, strict=True)
+            [
+                span
+                for each in pattern.finditer(text)
+                if (span := each.span(1))[0] in starts and span[1] in ends
+            ]
+            for text, (starts, ends) in zip(texts, edges, strict=True)
         ]
         if not any(places):
             raise BadRowError(f"the reason {shorten(repr(mark))} is not in the text")
@@ -105,9 +109,10 @@ def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]
     return [_merged(each, text) for each, text in zip(found, texts, strict=True)]
 
 
-def _is_whole(span: Span, words: Sequence[Span]) -> bool:
-    """Whether it starts where a word does, and ends where one does."""
-    return any(span[0] == start for start, _ in words) and any(span[1] == end for _, end in words)
+def _edges(text: str) -> tuple[set[int], set[int]]:
+    """Where words start, and where they end: sets, since a text may have a mark at every word."""
+    spans = word_spans(text, True, True)
+    return {start for start, _ in spans}, {end for _, end in spans}
 
 
 def _merged(spans: Iterable[Span], text: str) -> list[Span]:
