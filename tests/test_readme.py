@@ -154,7 +154,7 @@ SOURCES = {
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
     "in int8 reads {} times as many": cell(COSTS, "`reader`, int8", "times MiniLM, float32"),
     "the fast one {} times as many": cell(COSTS, "`reader-fast`, float32", "times MiniLM, float32"),
-    "On an H200 it reads {} a second": cell("On a GPU", "the reader, vector, bf16", "from raw text"),
+    "of the same size reads {} a second": cell("On a GPU", "the reader, vector, bf16", "from raw text"),
     "), {} times as many as": cell("On a GPU", "the reader, vector, bf16", "times MiniLM, from text"),
     "and a wide classifier has {}%": cell(SNLI, "the best baseline, max pooling, with teachers", "test"),
     "the two are level: {}%": cell(HOTELS, "500,000", "30 rows of attention"),
