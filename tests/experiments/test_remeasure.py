@@ -69,4 +69,7 @@ def test_a_command_that_fails_is_run_again(tmp_path, capsys):
 def test_every_reader_of_the_results_is_known(monkeypatch):
     monkeypatch.undo()
     sections = remeasure.read_sections(remeasure.RESULTS.read_text())
+    assert {"The reader", "What each costs", "Search", "The demo", "Few labels"} <= {
+        each.title for each in sections
+    }
     assert {name for each in sections for name in each.readers} <= set(remeasure.bundled_checksums())
