@@ -6,12 +6,14 @@ python scripts/build_options.py
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
 from limelight.config.presets import PRESETS, preset
 from limelight.config.pretrain_recipe import ReaderRecipe
-from limelight.config.recipe import SECTIONS, Recipe, options
+from limelight.config.recipe import SECTIONS, options
 
 PATH = Path(__file__).parents[1] / "docs" / "options.md"
 HEAD = """\
@@ -20,9 +22,9 @@ HEAD = """\
 Generated from the code by `python scripts/build_options.py`. Each option is a flag of `limelight train`
 (`--batch-size 64`), an argument of `TextClassifier`, `PairClassifier` and `limelight.fit` (`batch_size=64`)
 and a field of `limelight.Recipe`; the classifiers and `limelight.fit` call the random seed `random_state`.
-Defaults are those of preset `small`; another preset has its own, and without one
-[the table decides](train.md#presets-and-options). A symbol in brackets is the paper's. A few more fields of
-the recipe are set by presets and experiments alone.
+Defaults are those of preset `small`; without a preset
+[the table decides](train.md#presets-and-options). A symbol in brackets is the paper's. Presets
+and experiments set a few more fields of the recipe.
 """
 
 READER = """\
@@ -36,34 +38,48 @@ def reference() -> str:
     """The whole page."""
     small = preset("small")
     tables = [
-        f"## {name.capitalize()}\n\n{cls.__doc__}\n\n{_table(getattr(small, name))}"
+        f"## {name.capitalize()}\n\n{cls.__doc__}\n\n{_table(getattr(small, name), {})}"
         for name, cls in SECTIONS.items()
     ]
-    return "\n".join([HEAD, *tables, _presets(small), f"{READER}\n{_table(ReaderRecipe())}"])
+    return "\n".join([HEAD, *tables, _presets(), f"{READER}\n{_table(ReaderRecipe(), options())}"])
 
 
-def _table(section: Any) -> str:
-    rows = ["| option | default | what it does | has an effect with |", "|---|---|---|---|"]
+def _table(section: Any, known: Mapping[str, Field]) -> str:
+    """A row for each option, and a line with those that are `known` from another table."""
+    rows, same = ["| option | default | what it does |", "|---|---|---|"], []
     for f in (f for f in dataclasses.fields(section) if f.metadata["flag"]):
+        default = _code(getattr(section, f.name))
+        if f.name in known and known[f.name].metadata["help"] == f.metadata["help"]:
+            same.append(f"`{f.name}` ({default})")
+            continue
         values = f" One of {', '.join(map(_code, f.metadata['choices']))}." if f.metadata["choices"] else ""
         needs = " and ".join(each.what for each in f.metadata["needs"])
-        help = f.metadata["help"].replace("|", "\\|")
-        rows.append(f"| `{f.name}` | {_code(getattr(section, f.name))} | {help}{values} | {needs} |")
+        help = f.metadata["help"].replace("|", "\\|") + values + (f" Only with {needs}." if needs else "")
+        rows.append(f"| `{f.name}` | {default} | {help} |")
+    if same:
+        rows.append(f"\nAnd, as above: {', '.join(same)}.")
     return "\n".join(rows) + "\n"
 
 
-def _presets(small: Recipe) -> str:
-    """What each preset changes from `small`."""
+def _presets() -> str:
+    """What each preset changes from `small`, or from an earlier preset that is far more like it."""
     rows = [
-        "## Presets\n\nWhat each preset changes from the defaults above, those of `small`.\n",
+        "## Presets\n\nWhat each preset changes from the defaults above, `small`, or from another preset.\n",
         "| preset | options |",
         "|---|---|",
     ]
-    usual, flags = small.values(), {name for name, f in options().items() if f.metadata["flag"]}
-    for name, recipe in PRESETS.items():
-        changed = {k: v for k, v in recipe.values().items() if v != usual[k] and k in flags}
-        rows.append(f"| `{name}` | {', '.join(f'{k} {_code(v)}' for k, v in changed.items())} |")
+    for name in PRESETS:
+        earlier = list(PRESETS)[: list(PRESETS).index(name)]
+        nearest = min(earlier, key=lambda each: len(_changes(each, name)), default="small")
+        base = nearest if len(_changes(nearest, name)) < 0.6 * len(_changes("small", name)) else "small"
+        changed = ", ".join(f"{k} {_code(v)}" for k, v in _changes(base, name).items())
+        rows.append(f"| `{name}` | {changed if base == 'small' else f'as `{base}`, but {changed}'} |")
     return "\n".join(rows) + "\n"
+
+
+def _changes(base: str, name: str) -> dict[str, Any]:
+    usual, flags = preset(base).values(), {each for each, f in options().items() if f.metadata["flag"]}
+    return {k: v for k, v in preset(name).values().items() if v != usual[k] and k in flags}
 
 
 def _code(value: Any) -> str:
