@@ -210,7 +210,7 @@ def collect(inputs: Inputs, excluded: set[int], cache: Path | None, i: int) -> t
 
 
 def origin(source: Source, inputs: Inputs) -> str:
-    parts = [f"GitHub {name} at {inputs.commit(name)[:12]}" for name in source.repositories]
+    parts = [f"GitHub {name} at {inputs.commit(name, source.commit)[:12]}" for name in source.repositories]
     parts += [f"Debian {name} {inputs.version(name)}" for name in source.packages]
     return "; ".join(parts) or source.name
 

@@ -59,7 +59,6 @@ REVIEWS = 60_000  # of a table whose words are counted
 COMMON = 10_000  # words of this rank and above are known only if they are not made of known words
 TWIN_RIDGE = 0.1  # a word of a text of ten words has 0.01 of it
 MARKS = re.compile(r"[\W_]+")
-TEACHER = "all-MiniLM-L6-v2"
 SHARED_WITH = Path("rows-0")  # whose words `shared` reads; under --out
 
 BROAD = {"words": 40_700}  # 10 MB
@@ -193,7 +192,7 @@ def load_data(arguments: argparse.Namespace, recipe: ReaderRecipe) -> PretrainDa
     else:
         vectors = fit_words(dataset.splits["train"], train, len(known), choose_device("auto"), recipe.seed)
     start = reduce_vectors(vectors[len(SPECIAL) :], recipe.word_size, 0)
-    return PretrainData(dataset, train, dev, start, TEACHER)
+    return PretrainData(dataset, train, dev, start, arguments.teacher)
 
 
 @torch.no_grad()
@@ -386,7 +385,7 @@ def run(arguments: argparse.Namespace) -> None:
         figures |= {"steps": fitted.state.number, "seconds": round(seconds)}
         if kind != "static":
             weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
-            facts = {"teacher": TEACHER, **objective.measure_stored(network, weights)}
+            facts = {"teacher": arguments.teacher, **objective.measure_stored(network, weights)}
             facts["texts"] = {"files": arguments.about, "rows": len(data.train)}
             figures["stored"] = texts.measure(network, teacher)
             facts |= {"seconds": round(seconds), "pretraining": recipe.to_dict()}
@@ -412,6 +411,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, nargs="*", default=[], help="of the files, in their order")
     parser.add_argument("--texts", type=Path, help="the teacher's vectors of texts.json")
     parser.add_argument("--words", type=Path, help="the teacher's vectors of the words, word2vec's format")
+    parser.add_argument("--teacher", default="all-MiniLM-L6-v2", help="its name, for the reader's card")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--about", nargs="*", default=["the corpus of experiments/reader"])
     parser.add_argument("--epochs", type=int, default=4)

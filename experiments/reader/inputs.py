@@ -49,10 +49,8 @@ class Inputs:
     def git(self, name: str, *arguments: str) -> list[str]:
         return ["git", "-C", str(self.repositories / name.replace("/", "+")), *arguments]
 
-    def commit(self, name: str) -> str:
-        return subprocess.run(
-            self.git(name, "rev-parse", "HEAD"), capture_output=True, text=True
-        ).stdout.strip()
+    def commit(self, name: str, at: str = "HEAD") -> str:
+        return subprocess.run(self.git(name, "rev-parse", at), capture_output=True, text=True).stdout.strip()
 
     def files(
         self, name: str, wanted: Wanted, limit: int | None = None, commit: str = "HEAD"

@@ -81,7 +81,7 @@ def main() -> None:
     )
     train = Vectors([np.load(arguments.vectors, mmap_mode="r")], np.load(arguments.work / "rows.npy"))
     recipe, begun = recipe.for_rows(len(train)), time.monotonic()
-    data = PretrainData(dataset, train, None, new, experiments.TEACHER)
+    data = PretrainData(dataset, train, None, new, reader.facts["teacher"])
     with run_context(choose_device("auto"), None, True, 1e9) as context:
         objective = Refit(data, recipe, choose_device("auto"))
         network = TrainingRun(objective, None, context, ()).fit(resume=False).network

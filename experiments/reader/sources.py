@@ -601,6 +601,7 @@ class Source(NamedTuple):
     repositories: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     most: int | None = None  # sentences kept at most
+    commit: str = "HEAD"  # of its repositories
 
 
 # Textbooks, and the last commit before their licence became one that forbids commercial use.
@@ -906,6 +907,7 @@ SOURCES = [
             "CC BY 4.0",
             openstax(book, commit),
             repositories=(f"openstax/osbooks-{book}",),
+            commit=commit,
         )
         for book, kind, commit in OPENSTAX
     ),

@@ -4,9 +4,9 @@
     python experiments/reader/teach.py words.txt --teacher FOLDER --out words.bin
 
 TEXTS are .txt files, also .xz and .gz, with one text per line; FOLDER holds the teacher's config.json,
-model.safetensors and tokenizer.json: BERT (all-MiniLM-L6-v2) or MPNet (all-mpnet-base-v2), the mean of whose last
-states is the vector. A .npy file gets one row per text, in fp16; a .bin file is word2vec's, with the lines as
-its words.
+model.safetensors and tokenizer.json: BERT (all-MiniLM-L6-v2, arctic-embed-s) or MPNet (all-mpnet-base-v2). The
+mean of the last states is the vector, or the first one if 1_Pooling/config.json says so. A .npy file gets one row
+per text, in fp16; a .bin file is word2vec's, with the lines as its words.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class Teacher:
         self.config = json.loads((folder / "config.json").read_text())
         self.size, self.heads = self.config["hidden_size"], self.config["num_attention_heads"]
         self.mpnet = self.config["model_type"] == "mpnet"
+        pooling = folder / "1_Pooling/config.json"
+        self.takes_first = pooling.exists() and json.loads(pooling.read_text())["pooling_mode_cls_token"]
         self.device = device
         self.tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_padding()
@@ -104,6 +106,8 @@ class Teacher:
             x = self.norm(x + a, layer + "attention.output.LayerNorm")
             h = self.linear(F.gelu(self.linear(x, layer + "intermediate.dense")), layer + "output.dense")
             x = self.norm(x + h, layer + "output.LayerNorm")
+        if self.takes_first:
+            return F.normalize(x[:, 0].float(), dim=-1)
         tokens = mask.unsqueeze(-1).float()
         return F.normalize((x.float() * tokens).sum(1) / tokens.sum(1), dim=-1)
 

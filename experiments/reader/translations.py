@@ -1,11 +1,11 @@
 r"""Pairs of an English text and its translation, for a reader of several languages.
 
-    python experiments/reader/translations.py --translations FOLDER --repositories CLONES --packages DEBS \
-        --stsb-multi train-dev.parquet --out PAIRS
+    python experiments/reader/translations.py --translations FOLDER --repositories CLONES --stsb-multi train-dev.parquet \
+        --out PAIRS
 
 FOLDER holds tables with the columns language, source, english and other, of which Tatoeba's rows are read: the
-terms of Multi30k forbid commercial use. CLONES holds Helsinki-NLP/Tatoeba-Challenge, DEBS the packages
-dict-freedict-*. Of STS-B the training part is read, but for sentences that the development part has too.
+terms of Multi30k forbid commercial use. CLONES holds Helsinki-NLP/Tatoeba-Challenge. Of STS-B the training part
+is read, but for sentences that the development part has too.
 
 Writes PAIRS/pairs.tsv.xz (language, English, other) and PAIRS/held-out.tsv.xz: for each language 1,000 pairs of
 Tatoeba, neither side of which is in a pair for training, whatever its case and marks.
@@ -26,12 +26,8 @@ from pathlib import Path
 from inputs import Inputs, decode
 
 HELD_OUT = 1_000  # pairs of a language
-MOST = 60_000  # entries of a dictionary
 LANGUAGES = {"deu": "de", "fra": "fr", "spa": "es", "nld": "nl", "ces": "cs"}
-LONGEST = 60  # characters of a dictionary's entry
 TATOEBA = "Helsinki-NLP/Tatoeba-Challenge"
-HEAD = re.compile(r"(\S[^/<\t]*?)\s*(?:/[^/]*/)?\s*(?:<[^>]*>)?$")
-NOISE = re.compile(r"\[[^]]*\]|\([^)]*\)|<[^>]*>|\{[^}]*\}|^\d+\.\s*|\"[^\"]*\"")
 WORD = re.compile(r"\w+")
 
 Pair = tuple[str, str, str]  # language, English, other
@@ -84,33 +80,6 @@ def machine_made(path: Path) -> Iterator[Pair]:
                     yield row["language"], one, other
 
 
-def dictionary(inputs: Inputs, package: str, language: str, english_first: bool) -> Iterator[Pair]:
-    """Headwords with their first translation."""
-    for _, data in inputs.package(package, lambda path: path.endswith(".dict.dz")):
-        for head, line in itertools.pairwise(decode(data).splitlines()):
-            found = HEAD.fullmatch(head)
-            if not found or head.startswith((" ", "\t", "see:", "Synonym")):
-                continue
-            word = NOISE.sub("", found[1]).strip()
-            other = NOISE.sub("", line).split(",")[0].split(";")[0].strip()
-            if (
-                word
-                and other
-                and max(len(word), len(other)) < LONGEST
-                and not re.search(r"[:{}]|\d", word + other)
-            ):
-                yield (language, word, other) if english_first else (language, other, word)
-
-
-def entries(inputs: Inputs, known: set[str]) -> Iterator[Pair]:
-    """Those of the dictionaries whose English words are all known: the others are too rare to be worth a row."""
-    for code, language in LANGUAGES.items():
-        for english_first in (False, True):
-            package = f"dict-freedict-eng-{code}" if english_first else f"dict-freedict-{code}-eng"
-            found = dictionary(inputs, package, language, english_first)
-            yield from shuffled(pair for pair in found if known.issuperset(plain(pair[1]).split()))[:MOST]
-
-
 def shuffled(pairs: Iterable[Pair]) -> list[Pair]:
     """Each pair once, in an order that depends on nothing else."""
     distinct = sorted({(language, " ".join(a.split()), " ".join(b.split())) for language, a, b in pairs})
@@ -142,18 +111,15 @@ def main() -> None:
     )
     parser.add_argument("--translations", type=Path, required=True)
     parser.add_argument("--repositories", type=Path, required=True)
-    parser.add_argument("--packages", type=Path, required=True)
     parser.add_argument("--stsb-multi", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    inputs = Inputs(arguments.repositories, arguments.packages, Path())
+    inputs = Inputs(arguments.repositories, Path(), Path())
     people = shuffled(itertools.chain(tables(arguments.translations), tatoeba(inputs)))
     held = hold_out(people)
     unseen = {plain(text) for pair in held for text in pair[1:]}
     sentences = [*people, *shuffled(machine_made(arguments.stsb_multi))]
-    known = {word for _, english, _ in sentences for word in plain(english).split()}
-    found = [*sentences, *entries(inputs, known)]
-    train = [pair for pair in found if plain(pair[1]) not in unseen and plain(pair[2]) not in unseen]
+    train = [pair for pair in sentences if plain(pair[1]) not in unseen and plain(pair[2]) not in unseen]
     arguments.out.mkdir(parents=True, exist_ok=True)
     write(arguments.out / "pairs.tsv.xz", train)
     write(arguments.out / "held-out.tsv.xz", held)

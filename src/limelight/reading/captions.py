@@ -23,7 +23,7 @@ METHODS = {  # Reading.decided_by -> what the weights are
     "linear part": "Each weight is about what the word adds to the probability of this class. The weights "
     "add up to it, with what belongs to no word.",
     "left out of attention": "Each weight is how far the probability of this class falls when no row reads "
-    "the word.",
+    "the word. The weights do not add up to it.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "phrase": "The words of a clause share evenly what they do for the probability of this class.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
@@ -36,7 +36,7 @@ def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
     """What the weights are, in a sentence; empty for an unknown way.
 
     >>> method("left out of attention", "regression")
-    'Each weight is how far the value falls when no row reads the word.'
+    'Each weight is how far the value falls when no row reads the word. The weights do not add up to it.'
     """
     sentence = METHODS.get(decided_by, "")
     if versus:
