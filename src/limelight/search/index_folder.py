@@ -1,8 +1,8 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
 docs/search.md has the files, shards.py and deleted.py what is in them. A file's name has the start of its
-SHA-256, and what is in it never changes. index.json is replaced in one step: whoever reads the folder sees all of
-a change or none of it, however the process that writes ends.
+SHA-256, and what is in it never changes. index.json is replaced in one step: whoever reads the folder sees
+all of a change or none of it, however the process that writes ends.
 """
 
 from __future__ import annotations
