@@ -13,8 +13,9 @@ import torch
 
 from limelight.config.recipe import Recipe
 from limelight.network.parts import ENCODERS
-from limelight.network.torch.network import Network
+from limelight.network.torch.network import Network, with_weights
 from limelight.runtime.folder import Parts, save_folder
+from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 
 WORDS = tuple(f"w{k}" for k in range(40))
@@ -64,6 +65,12 @@ def network_of(recipe: Recipe, pair: bool = False, classes: int = 3, seed: int =
             parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.4)
         network.words.weight[0] = 0
     return network
+
+
+def restored(model: Model) -> Network:
+    """The network of a model."""
+    sizes = len(model.tokenizer), len(model.labels), model.pair
+    return with_weights(lambda: Network(model.recipe.model, *sizes), model.weights)
 
 
 def weights_of(network: Network) -> dict[str, np.ndarray]:

@@ -25,7 +25,7 @@ def test_a_model_that_spots_one_word_is_explained_exactly():
     found = attribute(model, [text], by="leave-one-out")[0]
     np.testing.assert_allclose(found, [0, 0, HIGH - LOW, 0], atol=1e-6)
     trust = measure_trust(model, [text] * 3)
-    for name in ("Leave one out", "What decided", "Integrated gradients"):
+    for name in ("Leave one out", "What decided"):
         assert trust[name].comprehensiveness == pytest.approx(HIGH - LOW, abs=1e-6), name
         assert trust[name].sufficiency == pytest.approx(0, abs=1e-6), name
     assert trust.until_change == 0.25  # one word of four
@@ -126,7 +126,7 @@ def test_bars_count_the_texts_and_only_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert measure_trust(model, texts, progress=True).to_dict() == quiet
     shown = capsys.readouterr().err
-    for name in ("Reading", "Leave one out", "Integrated gradients", "Faithfulness"):
+    for name in ("Reading", "Leave one out", "Faithfulness"):
         assert f"{name}:   0%" in shown
     assert measure_trust(model, texts).to_dict() == quiet
     assert capsys.readouterr().err == ""
@@ -141,11 +141,9 @@ def test_very_long_texts_are_left_out_and_counted():
         measure_trust(model, [long])
 
 
-def test_without_pytorch_what_needs_no_gradients_is_measured(monkeypatch: pytest.MonkeyPatch):
+def test_trust_is_measured_without_pytorch(monkeypatch: pytest.MonkeyPatch):
     model = random_model()
     monkeypatch.setitem(sys.modules, "torch", None)
     trust = measure_trust(model, ["w1 w2 w3"])
     names = {each.name for each in trust.attributions}
     assert {"What decided", "Overall attention", "Leave one out"} == names - {"Uniform", "Random"}
-    with refuses("needs-extra"):
-        attribute(model, ["w1 w2 w3"], by="gradients")

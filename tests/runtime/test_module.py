@@ -118,7 +118,7 @@ def _plain_folder(parent):
 
 
 def test_explained_and_trusted(trained):
-    clf, kind, _ = trained
+    clf, _, _ = trained
     texts = ["Good zoom soup!", "The cold waiter"]
     for weights, text in zip(attribute(clf, texts, by="leave-one-out"), texts, strict=True):
         reading = clf.read(text)
@@ -128,10 +128,7 @@ def test_explained_and_trusted(trained):
         P = clf.predict_proba(without)[:, reading.target]
         np.testing.assert_allclose(weights, reading.confidence - P, atol=1e-5)
     found = measure_trust(clf, texts)
-    assert ("Integrated gradients" in [each.name for each in found.attributions]) == (kind is Gru)
-    if kind is not Gru:
-        with refuses("model-task"):
-            attribute(clf, texts, by="gradients")
+    assert "What decided" in [each.name for each in found.attributions]
     assert "<svg" in to_svg(clf.read(texts[0]))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_texts
 from ..text.tasks import find_task
-from .attribution import NAMES, NEED_PYTORCH, attribute_readings
+from .attribution import NAMES, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
@@ -75,7 +74,7 @@ def measure_trust(
     """Measure every attribution, and uniform and random weights, on these texts.
 
     A few hundred texts are enough. Texts of more than 2,000 words are skipped, because they would take too
-    long, and so are gradients without PyTorch.
+    long.
 
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> measure_trust(model, texts)["Overall attention"].comprehensiveness  # doctest: +SKIP
@@ -97,9 +96,7 @@ def measure_trust(
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
     read = ReadTexts(model, short, progress)
-    has_gradients = find_spec("torch") and model.recipe.model.table_size
-    methods = [by for by in NAMES if by not in NEED_PYTORCH or has_gradients]
-    weights = {NAMES[by]: attribute_readings(read, by) for by in methods}
+    weights = {name: attribute_readings(read, by) for by, name in NAMES.items()}
     until = words_until_change(read, weights[NAMES["effect"]])
     measured = {each.name: each for each in measure_faithfulness(read, weights | _baselines(read.ids, seed))}
     draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]

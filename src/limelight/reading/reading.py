@@ -275,7 +275,7 @@ class Reading(_Predicted):
         Other ways than the usual one explain a class.
         """
         is_mean = self.about is None and self.versus is None
-        is_mean = is_mean and self.decided_by not in ("leave-one-out", "gradients")
+        is_mean = is_mean and self.decided_by != "leave-one-out"
         return DEFAULT_TASK if find_task(self.task).is_ordered and not is_mean else self.task
 
     @property
