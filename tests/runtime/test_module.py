@@ -132,17 +132,6 @@ def test_explained_and_trusted(trained):
     assert "<svg" in to_svg(clf.read(texts[0]))
 
 
-def test_partial_fit_goes_on_with_the_module(trained):
-    _, kind, _ = trained
-    clf = TextClassifier("tiny", encoder=kind(), progress=False, **SMALL)
-    clf.partial_fit(TEXTS[:4], LABELS[:4], classes=["+", "-"])
-    first = clf.model_.weights
-    clf.partial_fit(["New bread!", "Old bread."], ["+", "-"])
-    assert clf.predict(["bread"])[0] in ("+", "-")
-    name = next(name for name in first if name.startswith("encoder.module"))
-    assert clf.model_.weights[name].shape == first[name].shape
-
-
 def test_a_table_and_pairs(tmp_path):
     (tmp_path / "t.csv").write_text("text,stars\n" + "Good soup!,5\nCold soup.,1\n" * 20)
     model = limelight.fit(
