@@ -68,5 +68,5 @@ __getattr__, __dir__ = lazy(
         "serve.explorer.one_file": "explore_page",
         "training.train_job": "fit",
     },
-    modules=("integrations", "network", "sentence_transformers"),
+    modules=("network", "sentence_transformers", "spacy"),
 )
