@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
-    from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
@@ -40,8 +39,8 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained",
-    "label", "load", "predict_table", "preset", "pretrain", "push_to_hub",
+    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit",
+    "label", "load", "predict_table", "preset", "pretrain",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -57,7 +56,6 @@ __getattr__, __dir__ = lazy(
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
         "aspects.find": "find_aspects",
-        "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
