@@ -14,7 +14,7 @@ from ..runtime.model import Model
 from ..text.coerce import as_texts
 from ..text.tasks import find_task
 from .attribution import NAMES, attribute_readings
-from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
+from .faithfulness import Faithfulness, measure_faithfulness
 from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
@@ -30,7 +30,6 @@ class Trust:
 
     texts: int
     attributions: tuple[Faithfulness, ...]  # the most comprehensive first
-    until_change: float  # the median share of words, those that decided first, to remove until it changes
 
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
@@ -61,7 +60,6 @@ class Trust:
         return {
             "verdict": self.verdict,
             "texts": self.texts,
-            "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
         }
@@ -97,13 +95,12 @@ def measure_trust(
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
     read = ReadTexts(model, short, progress)
     weights = {name: attribute_readings(read, by) for by, name in NAMES.items()}
-    until = words_until_change(read, weights[NAMES["effect"]])
     measured = {each.name: each for each in measure_faithfulness(read, weights | _baselines(read.ids, seed))}
     draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]
     drops = zip(*((each.drop_without, each.drop_with_only) for each in draws), strict=True)
     measured[RANDOM] = Faithfulness(RANDOM, *(np.mean(each, axis=0) for each in drops))
     found = sorted(measured.values(), key=lambda each: -each.comprehensiveness)
-    return Trust(len(short), tuple(found), float(np.median(until)))
+    return Trust(len(short), tuple(found))
 
 
 def quick_trust(read: ReadTexts, rng: np.random.Generator) -> dict[str, Any]:
