@@ -15,7 +15,7 @@ from ..text.coerce import as_texts
 from ..text.tasks import find_task
 from .attribution import NAMES, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness
-from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
+from .variants import ReadTexts, TokenIds, as_model, count_words
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -85,7 +85,7 @@ def measure_trust(
         raise LimelightError(message, code="model-task")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
-    readings = read_texts(model, texts, texts2, progress=progress)
+    readings: list[Any] = list(model.read_stream(texts, texts2, progress=progress))
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     if not short:
         message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"
