@@ -13,12 +13,11 @@ from drawing import examples
 from limelight import Model
 from limelight.aspects.facts import MAX_EDITS, facts_of_training
 from limelight.aspects.seeds import Aspects
-from limelight.runtime.predictions import predict_table
 from limelight.runtime.saved_aspects import write_aspects
 from limelight.tables.table import open_table
 from limelight.text.questions import Mean
 from refusing import refuses
-from trained import WORDS, edit, network_of, recipe_of, save, tokenizer, weights_of
+from trained import WORDS, edit, network_of, predict_table, recipe_of, save, tokenizer, weights_of
 
 GIVEN = {"even": ["w0", "w2", "w4"], "odd": ["w1", "w3 w5"], "none": ["nothing"]}
 STARS = (1, 2, 5)
@@ -207,7 +206,7 @@ def test_columns_of_a_table(tmp_path, form):
     model, out = model_of(), tmp_path / f"out.{form}"
     (tmp_path / "new.csv").write_text('text,even_effect\n"w0 w7, w3 w5",mine\nw7,\n')
     with pytest.warns(UserWarning, match="given_even_effect"):
-        assert predict_table(model, tmp_path / "new.csv", out, text="text", aspects=True) == 2
+        assert predict_table(model, tmp_path / "new.csv", out, aspects=True) == 2
     with open_table(out) as table:
         names = table.names
     expected = [f"{name}_{what}" for name in GIVEN for what in ("mentioned", "effect", "stars", "clause")]

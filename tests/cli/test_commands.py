@@ -658,21 +658,6 @@ def test_embed_keeps_the_columns_of_a_table(suffix, call, model, orders, tmp_pat
     np.testing.assert_allclose([row["embedding"] for row in rows], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_tables_from_python(call, model, orders, tmp_path, monkeypatch):
-    loaded = limelight.load(model)
-    with pytest.warns(UserWarning, match="given_label"):
-        count = limelight.predict_table(loaded, orders, tmp_path / "a.csv", probabilities=True)
-    assert count == 30
-    assert (tmp_path / "a.csv").read_text() == call("predict", model, orders, "--probabilities")[1]
-    with monkeypatch.context() as patch:
-        patch.setattr(limelight.Model, "predict_proba_stream", lambda *given, **options: 1 / 0)
-        with pytest.raises(limelight.LimelightError, match=r"a\.csv already exists"):
-            limelight.predict_table(loaded, orders, tmp_path / "a.csv")
-    assert limelight.embed_table(loaded, orders, tmp_path / "m.parquet") == (30, 4, 64)
-    with pytest.raises(limelight.LimelightError, match=r"a\.txt must end in"):
-        limelight.embed_table(loaded, orders, tmp_path / "a.txt")
-
-
 def test_what_cannot_be_written_is_said(refused, model, orders, tmp_path):
     for form in ("parquet", "xlsx"):
         assert "--out" in refused("predict", model, orders, "--format", form)
