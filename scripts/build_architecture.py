@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 ABOUT = {
     "cli": "one file per command", "serve": "the API, the explorer, labelling", "bulk": "millions of rows",
-    "integrations": "in other libraries", "estimators": "scikit-learn's way in",
+    "estimators": "scikit-learn's way in",
     "labelling": "what to label, what is learnt", "explain": "why, how far to trust it",
     "search": "index, search", "training": "labels, or a teacher's vectors",
     "runtime": "a trained model, devices", "reading": "readings and pictures",
@@ -22,7 +22,7 @@ ABOUT = {
 }  # fmt: skip
 COLOURS = {"none": ("#fff3e0", "#e08a2c"), "part": ("#f1f1f1", "#888888"), "all": ("#e8eef7", "#5b7fb5")}
 KEY = {"none": "without PyTorch", "part": "PyTorch in one part only", "all": "PyTorch"}
-PYTORCH = {"training": "all", "explain": "part", "runtime": "part", "network": "part"}
+PYTORCH = {"training": "all", "runtime": "part", "network": "part"}
 WIDE, HIGH, GAP, LINE, MIDDLE = 210, 46, 24, 68, 380
 
 

@@ -13,8 +13,14 @@ import torch
 
 from limelight.config.recipe import Recipe
 from limelight.network.parts import ENCODERS
-from limelight.network.torch.network import Network
+from limelight.network.torch.network import Network, with_weights
 from limelight.runtime.folder import Parts, save_folder
+from limelight.runtime.model import Model
+from limelight.runtime.predictions import Predictions
+from limelight.tables.columns import choose_columns
+from limelight.tables.rows import open_rows
+from limelight.tables.table import open_table
+from limelight.tables.writers import require_format, write_table
 from limelight.text.tokenizer import Tokenizer
 
 WORDS = tuple(f"w{k}" for k in range(40))
@@ -66,6 +72,12 @@ def network_of(recipe: Recipe, pair: bool = False, classes: int = 3, seed: int =
     return network
 
 
+def restored(model: Model) -> Network:
+    """The network of a model."""
+    sizes = len(model.tokenizer), len(model.labels), model.pair
+    return with_weights(lambda: Network(model.recipe.model, *sizes), model.weights)
+
+
 def weights_of(network: Network) -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in network.state_dict().items()}
 
@@ -79,6 +91,17 @@ def texts_of(count: int, longest: int = 30, seed: int = 0) -> list[str]:
     rng = np.random.default_rng(seed)
     vocabulary = [*WORDS, "unheard"]
     return [" ".join(rng.choice(vocabulary, size=n)) for n in rng.integers(0, longest + 1, size=count)]
+
+
+def predict_table(model: Model, table: Path, out: Path, **options: Any) -> int:
+    """What `limelight predict` writes, of a model that has no folder."""
+    form = require_format(out)
+    with open_table(table) as opened:
+        columns = choose_columns(opened, need_label=False, pair=model.pair)
+        rows, kept = open_rows(opened, columns, "error")
+        found = Predictions(model, form, kept, **options)
+        with write_table(out, form, found.columns, kept) as writer:
+            return found.write(rows, writer, False)
 
 
 def save(path: Path, pair: str | None = None, **changes: Any) -> Path:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from limelight.bundled import sentences
-from limelight.explain.faithfulness import measure_faithfulness, words_until_change
-from limelight.explain.variants import ReadTexts
+from limelight.explain.faithfulness import measure_faithfulness
+from limelight.explain.variants import ReadTexts, same_answers
 from limelight.network.parts import linear_part, rows_of
 from limelight.runtime.decided import word_weights
 from limelight.runtime.model import Model
@@ -85,6 +85,20 @@ def top_changes(read: ReadTexts, found: dict[str, Weights]) -> dict[str, np.ndar
         )
         for name, weights in found.items()
     }
+
+
+def words_until_change(read: ReadTexts, weights: Sequence[np.ndarray]) -> np.ndarray:
+    """(texts,): the share of words to remove, the most weighted first, until the prediction changes.
+
+    1 if it never changes.
+    """
+    ranks = [np.argsort(np.argsort(-each, kind="stable")) for each in weights]
+    masks = (rank >= np.arange(1, len(rank) + 1)[:, None] for rank in ranks)
+    decide, shares = read.model.decide, []
+    for reading, P in zip(read.readings, read.predict(masks, "Words until it changes"), strict=True):
+        changed = ~same_answers(decide(P), decide(reading.probabilities[None]))
+        shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
+    return np.array(shares)
 
 
 def worst(values: np.ndarray, targets: np.ndarray) -> float:

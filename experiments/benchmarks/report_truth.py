@@ -28,7 +28,6 @@ from limelight.explain.intervals import Difference, differences, trend
 from limelight.explain.lifts import MIN_TEXTS, AspectTexts, Lifts, Quote
 from limelight.explain.periods import read_dates
 from limelight.explain.statements import GROUP, TREND, certain_statements
-from limelight.explain.variants import stream_texts
 from limelight.runtime.model import Model
 
 ASPECTS = ["service", "cleanliness", "value", "sleep_quality", "rooms", "location"]
@@ -85,7 +84,7 @@ class Read:
 
     def _read(self, kept: Path) -> None:
         whole, totals = AspectTexts(self.model, self.guests.texts), [np.zeros(2)]
-        for reading in stream_texts(self.model, self.guests.texts, progress=True):
+        for reading in self.model.read_stream(self.guests.texts, progress=True):
             whole.add(reading)
             totals.append(np.concatenate([whole.total, whole.refit_total]))
         totals[0] = np.zeros_like(totals[-1])

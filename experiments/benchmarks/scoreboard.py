@@ -39,8 +39,8 @@ from sklearn.linear_model import LogisticRegression
 import limelight
 from limelight import PairClassifier, TextClassifier
 from limelight.explain.attribution import explain_by
-from limelight.explain.gradients import _pad, logits, network_of
 from limelight.explain.variants import ReadTexts
+from limelight.network.torch.network import Network, with_weights
 from limelight.runtime.decided import most_weighted
 from limelight.text.metrics import spearman
 from limelight.text.questions import softmax
@@ -197,7 +197,8 @@ class Limelight:
             classifier.fit(*columns, [r["label"] for r in given], dev=(*further, [r["label"] for r in dev]))
             classifier.save(folder)
         self.model = limelight.load(folder, threads=1)
-        self.network = network_of(self.model)
+        sizes = len(self.model.tokenizer), len(self.model.labels), self.model.pair
+        self.network = with_weights(lambda: Network(self.model.recipe.model, *sizes), self.model.weights)
         self.methods: dict[str, Method] = {"what decided": self.decided, "... by phrase": self.phrase, **ANY}
         self.methods |= {"overall attention": self.attention, "integrated gradients": self.gradients}
 
@@ -223,16 +224,23 @@ class Limelight:
         return Found(np.concatenate([side.overall for side in self.reading.sides]))
 
     def gradients(self, asked: Asked, seed: int) -> Found:
-        sides = [_pad(self.network, [ids]) for ids in self.ids.sides]
+        ids = (torch.from_numpy(each.astype(np.int64))[None] for each in self.ids.sides)
+        with torch.no_grad():
+            S = tuple(map(self.network.vectors, ids))
 
         def F(*S: Any) -> Any:
-            given = [(each, each.new_full((len(each),), each.shape[1], dtype=torch.long)) for each in S]
-            return logits(self.network, given).softmax(1)[:, asked.target]
+            return self.logits(S).softmax(1)[:, asked.target]
 
-        S = tuple(each for each, _ in sides)
         weights, base = captum(F, S, tuple(torch.zeros_like(each) for each in S))
         asked.calls += 50
         return Found(np.concatenate(weights), base)
+
+    def logits(self, sides: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        """Of the word vectors S (batch, n, d) of each side."""
+        lengths = [S.new_full((len(S),), S.shape[1], dtype=torch.long) for S in sides]
+        network = self.network
+        M = [network.pool(network.encoder(S, n), n)[0] for S, n in zip(sides, lengths, strict=True)]
+        return torch.as_tensor(network.head(network.relate(*M) if network.pair else M[0]))
 
 
 class MiniLM:

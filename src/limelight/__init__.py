@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from .labelling.health import check
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
-    from .runtime.embeddings import embed_table
-    from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
-    from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .search.hit import Hit
     from .search.hit_words import explain_hits
@@ -40,8 +37,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "TextVectorizer",
-    "check", "embed_table", "explain_hits", "explore_page", "find_aspects", "fit", "from_pretrained",
-    "label", "load", "predict_table", "preset", "pretrain", "push_to_hub",
+    "check", "explain_hits", "explore_page", "find_aspects", "fit", "label", "load", "preset", "pretrain",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -55,11 +51,8 @@ __getattr__, __dir__ = lazy(
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
-        "runtime.embeddings": "embed_table",
         "aspects.find": "find_aspects",
-        "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
-        "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "search.hit": "Hit",
         "search.hit_words": "explain_hits",
@@ -68,5 +61,5 @@ __getattr__, __dir__ = lazy(
         "serve.explorer.one_file": "explore_page",
         "training.train_job": "fit",
     },
-    modules=("integrations", "network", "sentence_transformers"),
+    modules=("network", "sentence_transformers", "spacy"),
 )

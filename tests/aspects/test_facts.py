@@ -13,12 +13,11 @@ from drawing import examples
 from limelight import Model
 from limelight.aspects.facts import MAX_EDITS, facts_of_training
 from limelight.aspects.seeds import Aspects
-from limelight.runtime.predictions import predict_table
 from limelight.runtime.saved_aspects import write_aspects
 from limelight.tables.table import open_table
 from limelight.text.questions import Mean
 from refusing import refuses
-from trained import WORDS, edit, network_of, recipe_of, save, tokenizer, weights_of
+from trained import WORDS, edit, network_of, predict_table, recipe_of, save, tokenizer, weights_of
 
 GIVEN = {"even": ["w0", "w2", "w4"], "odd": ["w1", "w3 w5"], "none": ["nothing"]}
 STARS = (1, 2, 5)
@@ -120,7 +119,7 @@ def test_a_folder_keeps_them_and_their_history(tmp_path):
 def test_an_edit_changes_config_json_alone(tmp_path):
     folder = save(tmp_path / "model")
     before = {each.name: each.read_bytes() for each in folder.iterdir()}
-    write_aspects(folder, lambda aspects: aspects.add("even", ["w0"]), "add even=w0")
+    write_aspects(folder, Aspects.of({"even": ["w0"]}), "set")
     after = {each.name: each.read_bytes() for each in folder.iterdir()}
     assert {name for name in after if after[name] != before.get(name)} == {"config.json"}
     old, new = (json.loads(each["config.json"]) for each in (before, after))
@@ -132,21 +131,20 @@ def test_an_edit_changes_config_json_alone(tmp_path):
 def test_an_edit_that_fails_changes_nothing(tmp_path):
     folder = save(tmp_path / "model")
     before = (folder / "config.json").read_bytes()
-    with refuses("aspect-unknown"):
-        write_aspects(folder, lambda aspects: aspects.rename("a", "b"), "rename a=b")
-    assert (folder / "config.json").read_bytes() == before
     with refuses("not-a-model"):
-        write_aspects(tmp_path / "none", lambda aspects: aspects)
+        write_aspects(tmp_path / "none", Aspects(), "set")
+    assert (folder / "config.json").read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
 def test_history_has_an_end(tmp_path):
     folder = save(tmp_path / "model")
-    write_aspects(
-        folder, lambda aspects: aspects.add("a", ["w0"]), *[f"edit {k}" for k in range(MAX_EDITS + 5)]
-    )
+    old = [{"date": "2026-11-17T09:30:00Z", "edit": f"edit {k}"} for k in range(MAX_EDITS)]
+    fact = {"definition": {"a": ["w0"]}, "history": old}
+    edit(folder, lambda config: config["facts"].update(aspects=fact))
+    write_aspects(folder, Aspects.of({"a": ["w1"]}), "set")
     history = Model.load(folder).facts["aspects"]["history"]
-    assert (len(history), history[0]["edit"]) == (MAX_EDITS, "edit 5")
+    assert [each["edit"] for each in history] == [*(each["edit"] for each in old[1:]), "set"]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +164,7 @@ def test_damaged_aspects_are_refused_and_can_be_replaced(tmp_path, fact):
     edit(folder, lambda config: config["facts"].update(aspects=fact))
     with refuses("file-damaged"):
         Model.load(folder)
-    with refuses("file-damaged"):
-        write_aspects(folder, lambda aspects: aspects.add("a", ["w0"]))
-    write_aspects(folder, lambda aspects: aspects.add("a", ["w0"]), "set", anew=True)
+    write_aspects(folder, Aspects.of({"a": ["w0"]}), "set")
     assert Model.load(folder).aspects.to_dict() == {"a": ["w0"]}
 
 
@@ -187,7 +183,7 @@ def test_training_that_goes_on_keeps_them():
 def test_only_for_one_answer_of_a_single_text(tmp_path):
     pairs = save(tmp_path / "pairs", "gated")
     with refuses("pair-or-text"):
-        write_aspects(pairs, lambda aspects: aspects.add("a", ["w0"]))
+        write_aspects(pairs, Aspects.of({"a": ["w0"]}), "set")
     with refuses("pair-or-text"):
         Model.load(pairs).with_aspects(GIVEN)
     with refuses("model-task"):
@@ -196,7 +192,7 @@ def test_only_for_one_answer_of_a_single_text(tmp_path):
     with refuses("pair-or-text"):
         Model.load(pairs)
     with refuses("model-kind"):
-        write_aspects("reader", lambda aspects: aspects)
+        write_aspects("reader", Aspects(), "set")
 
 
 # ---------------------------------------------------------------- tables
@@ -207,7 +203,7 @@ def test_columns_of_a_table(tmp_path, form):
     model, out = model_of(), tmp_path / f"out.{form}"
     (tmp_path / "new.csv").write_text('text,even_effect\n"w0 w7, w3 w5",mine\nw7,\n')
     with pytest.warns(UserWarning, match="given_even_effect"):
-        assert predict_table(model, tmp_path / "new.csv", out, text="text", aspects=True) == 2
+        assert predict_table(model, tmp_path / "new.csv", out, aspects=True) == 2
     with open_table(out) as table:
         names = table.names
     expected = [f"{name}_{what}" for name in GIVEN for what in ("mentioned", "effect", "stars", "clause")]

@@ -227,38 +227,6 @@ def test_definitions_that_are_refused(wrong):
         Aspects.of(wrong)
 
 
-def test_edits():
-    aspects = HOTEL.rename("rooms", "room").add("value", ["Price"]).add("room", ["bed"])
-    assert aspects.to_dict() == {
-        "room": ["room", "bathroom", "bed"], "service": ["staff", "front desk", "room service"],
-        "value": ["price"],
-    }  # fmt: skip
-    merged = aspects.merge(["room", "value"], "room")
-    assert merged.to_dict() == {
-        "room": ["room", "bathroom", "bed", "price"],
-        "service": aspects.to_dict()["service"],
-    }
-    assert aspects.remove("room", ["bed"]).remove("value") == HOTEL.rename("rooms", "room")
-
-
-@pytest.mark.parametrize(
-    ("edit", "code"),
-    [
-        (lambda a: a.rename("room", "x"), "aspect-unknown"),
-        (lambda a: a.rename("rooms", "service"), "aspects"),
-        (lambda a: a.rename("rooms", "a,b"), "aspects"),
-        (lambda a: a.merge(["rooms"], "x"), "aspects"),
-        (lambda a: a.merge(["rooms", "rooms"], "x"), "aspects"),
-        (lambda a: a.merge(["rooms", "x"], "x"), "aspect-unknown"),
-        (lambda a: a.remove("rooms", ["room", "bathroom"]), "aspects"),
-        (lambda a: a.add("rooms", [""]), "aspects"),
-    ],
-)
-def test_edits_that_are_refused(edit, code):
-    with refuses(code):
-        edit(HOTEL)
-
-
 def test_aspects_are_a_sequence():
     assert (len(HOTEL), HOTEL[0].name, list(HOTEL)[1].name) == (2, "rooms", "service")
     assert Aspects([Aspect("rooms", ("room", "bathroom")), HOTEL[1]]) == HOTEL

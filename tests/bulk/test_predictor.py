@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trained
+from limelight.aspects.seeds import Aspects
 from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
 from limelight.runtime import reader
@@ -79,7 +80,7 @@ def test_arrow_vectors_are_lists_of_fixed_size(folder):
 def test_aspects(tmp_path):
     folder = trained.save(tmp_path / "model", labels=(1, 3, 5))
     plain = Predictor(folder).settings
-    write_aspects(folder, lambda aspects: aspects.add("four", ["w4"]), "add four=w4")
+    write_aspects(folder, Aspects.of({"four": ["w4"]}), "set")
     found = Predictor(folder, aspects=True)(pa.table({"text": TEXTS, "four_clause": TEXTS}))
     assert found.column_names[2:] == [
         "four_mentioned", "four_effect", "four_stars", "four_clause", "text", "given_four_clause",

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import limelight
-from limelight.cli.aspects import _FLAGS
 from reviews import FLAGS, THINGS, judged_reviews, review_table, write_csv
 from trained import save
 
@@ -24,29 +23,24 @@ def test_list_and_edit(call, folder, tmp_path):
     (tmp_path / "own.json").write_text('{"even": ["w0", "w2"], "odd": {"seeds": ["w1"], "not": ["w1 w1"]}}')
     code, out, _ = call("aspects", folder, "--set", tmp_path / "own.json")
     assert (code, out) == (0, "even\n    w0, w2\nodd\n    w1; not: w1 w1\n")
-    edits = [
-        "rename odd=uneven", "add even=w4,w6", "add low=w0,w2", "remove even=w0,w2,w4",
-        "merge low+uneven=mixed", "add gone=w3", "remove gone",
-    ]  # fmt: skip
-    flags = [word for each in edits for word in f"--{each}".split()]
-    found = json.loads(call("aspects", folder, *flags, "--json")[1])
-    assert found["aspects"] == {
-        "even": ["w6"], "mixed": {"seeds": ["w0", "w2", "w1"], "not": ["w1 w1"]},
-    }  # fmt: skip
+    own = tmp_path / "edited.json"
+    assert call("aspects", folder, "--out", own)[1].endswith(f"\nsaved {own}\n")
+    assert json.loads(own.read_text()) == json.loads((tmp_path / "own.json").read_text())
+    own.write_text('{"mixed": {"seeds": ["w0", "w1"], "not": ["w1 w1"]}}')
+    found = json.loads(call("aspects", folder, "--set", own, "--json")[1])
+    assert found["aspects"] == {"mixed": {"seeds": ["w0", "w1"], "not": ["w1 w1"]}}
     model = limelight.load(folder)
     assert json.loads(call("aspects", folder, "--json")[1])["aspects"] == model.aspects.to_dict()
     history = [each["edit"] for each in model.facts["aspects"]["history"]]
-    assert history[1:] == edits
+    assert history == [f"set {tmp_path / 'own.json'}", f"set {own}"]
 
 
-@pytest.mark.parametrize(
-    "wrong", ["--rename a", "--rename a=b=c", "--merge a+b", "--add a", "--set none.json", "--remove x"]
-)
-def test_edits_that_are_refused(refused, folder, wrong):
+def test_what_cannot_be_set_is_refused(refused, folder, tmp_path):
     before = (folder / "config.json").read_bytes()
-    err = refused("aspects", folder, *wrong.split())
-    name = wrong.split()[0][2:]
-    assert name in ("set", "remove") or _FLAGS[name][0] in err
+    (tmp_path / "own.json").write_text("{}")
+    refused("aspects", folder, "--set", "none.json")
+    refused("aspects", folder, "--set", "hotels", "--find", "2")
+    assert "already exists" in refused("aspects", folder, "--set", "hotels", "--out", tmp_path / "own.json")
     assert (folder / "config.json").read_bytes() == before
 
 
@@ -64,7 +58,8 @@ def test_predict(call, refused, folder, tmp_path):
     assert "aspects" in refused(
         "predict", folder, table, "--aspects", "--engine", "local", "--out", tmp_path / "x"
     )
-    call("aspects", folder, "--add", "even=w2")
+    (tmp_path / "own.json").write_text('{"even": ["w2"]}')
+    call("aspects", folder, "--set", tmp_path / "own.json")
     (first, second) = csv.DictReader(call("predict", folder, table, "--aspects")[1].splitlines())
     (even,) = limelight.load(folder).read("w0 w1, w2").aspects
     assert (first["even_mentioned"], first["even_clause"]) == ("1", "w2")
@@ -105,7 +100,8 @@ def test_find(call, refused, tmp_path):
     assert {frozenset(each.seeds) for each in trained} == {frozenset(words) for words in THINGS.values()}
     assert "--data" in refused("aspects", model, "--find", "2")
     assert "--find" in refused("aspects", model, "--data", table)
-    assert "number" in refused("aspects", model, "--find", "two", "--data", table)
+    assert "--find" in refused("aspects", model, "--find", "two", "--data", table)
+    assert "--find is 0" in refused("aspects", model, "--find", "0", "--data", table)
     code, out, _ = call("aspects", model, "--find", "3", "--data", table, "--text", "text")
     assert code == 0
     assert out.startswith("found 3 aspects in 60 texts of reviews.csv")
@@ -114,18 +110,17 @@ def test_find(call, refused, tmp_path):
     }
     trained = limelight.load(model).aspects
     assert f"{trained[0].name} (in " in out
-    edits = ["--find", "3", "--rename", f"{trained[0].name}=it"]
-    found = json.loads(call("aspects", model, *edits, "--data", table, "--text", "text", "--json")[1])
-    assert next(iter(found["aspects"])) == "it"
+    found = json.loads(call("aspects", model, "--find", "3", "--data", table, "--text", "text", "--json")[1])
+    assert next(iter(found["aspects"])) == trained[0].name
     assert found["found"]["texts"] == 60
     assert len(found["found"]["aspects"][trained[0].name]["examples"]) >= 2
     history = [each["edit"].split()[0] for each in limelight.load(model).facts["aspects"]["history"]]
-    assert history == ["find", "find", "rename"]
+    assert history == ["find", "find"]
 
 
-def test_all_edits_or_none(refused, folder):
+def test_all_or_nothing(refused, folder):
     before = (folder / "config.json").read_bytes()
-    refused("aspects", folder, "--add", "rooms=room", "--forbid", "two words")
+    refused("aspects", folder, "--set", "hotels", "--forbid", "two words")
     refused("aspects", folder, "--text", "text")
     refused("aspects", folder, "--forbid", "")
     assert (folder / "config.json").read_bytes() == before

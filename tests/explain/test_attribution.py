@@ -63,7 +63,7 @@ def test_a_bar_moves_from_group_to_group_of_texts(monkeypatch: pytest.MonkeyPatc
             self.n += texts
             seen.append(self.n)
 
-    monkeypatch.setattr(variants, "progress_bar", lambda name, total: Bar())
+    monkeypatch.setattr(variants, "progress_bar", lambda total, **how: Bar())
     monkeypatch.setattr(variants, "_MAX_WORDS", 25)
     attribute(random_model(), ["w1 w2 w3 w4 w5", "w2 w3 w1 w5 w4", "w4 w5 w1 w2 w3"], by="leave-one-out")
     assert seen == [1, 2, 3]

@@ -9,7 +9,6 @@ import pytest
 from limelight.reading import to_html, to_json
 from limelight.reading.reading import PairReading, Reading
 from reading.readings import SOUP, focused, make_reading
-from refusing import refuses
 
 
 def test_the_max_pooled_row_is_not_part_of_the_overall_attention():
@@ -46,18 +45,6 @@ def test_a_reading_prints_on_one_short_line():
 def test_a_reading_is_still_a_dataclass():
     assert [field.name for field in fields(Reading)][:2] == ["text", "offsets"]
     assert replace(make_reading(SOUP), text="x").text == "x"
-
-
-def test_top_passages_are_the_largest_sums_of_five_words():
-    weights = np.array([0.5, 0, 0, 0, 0, 0.1, 0, 0.3, 0.4, 0.2, -0.3, -0.2, 0])
-    reading = replace(make_reading("a b c d e f g h i j k l m"), decided=weights)
-    (first, weight), (second, weight2) = reading.top_passages(5)  # every other one overlaps one of them
-    assert (first, second) == ("f g h i j", "a b c d e")
-    assert (weight, weight2) == (pytest.approx(1.0), pytest.approx(0.5))
-    assert reading.top_passages(1) == [(first, weight)]
-    assert replace(reading, decided=-np.ones(13)).top_passages() == []
-    with refuses("no-prediction"):
-        replace(reading, decided=None).top_passages()
 
 
 def test_a_contraction_is_one_of_the_top_words():

@@ -118,7 +118,7 @@ def _plain_folder(parent):
 
 
 def test_explained_and_trusted(trained):
-    clf, kind, _ = trained
+    clf, _, _ = trained
     texts = ["Good zoom soup!", "The cold waiter"]
     for weights, text in zip(attribute(clf, texts, by="leave-one-out"), texts, strict=True):
         reading = clf.read(text)
@@ -128,22 +128,8 @@ def test_explained_and_trusted(trained):
         P = clf.predict_proba(without)[:, reading.target]
         np.testing.assert_allclose(weights, reading.confidence - P, atol=1e-5)
     found = measure_trust(clf, texts)
-    assert ("Integrated gradients" in [each.name for each in found.attributions]) == (kind is Gru)
-    if kind is not Gru:
-        with refuses("model-task"):
-            attribute(clf, texts, by="gradients")
+    assert "What decided" in [each.name for each in found.attributions]
     assert "<svg" in to_svg(clf.read(texts[0]))
-
-
-def test_partial_fit_goes_on_with_the_module(trained):
-    _, kind, _ = trained
-    clf = TextClassifier("tiny", encoder=kind(), progress=False, **SMALL)
-    clf.partial_fit(TEXTS[:4], LABELS[:4], classes=["+", "-"])
-    first = clf.model_.weights
-    clf.partial_fit(["New bread!", "Old bread."], ["+", "-"])
-    assert clf.predict(["bread"])[0] in ("+", "-")
-    name = next(name for name in first if name.startswith("encoder.module"))
-    assert clf.model_.weights[name].shape == first[name].shape
 
 
 def test_a_table_and_pairs(tmp_path):

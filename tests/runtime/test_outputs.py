@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight import Model
 from limelight.network.outputs import HALFWAY, activate, choose_thresholds
-from limelight.runtime.predictions import predict_table
 from limelight.text.metrics import OrdinalMetrics
 from limelight.text.tasks import CLASSIFICATION, MULTI_LABEL, REGRESSION, find_task
 from refusing import refuses
-from trained import edit, network_of, recipe_of, save, texts_of, tokenizer, weights_of
+from trained import edit, network_of, predict_table, recipe_of, save, texts_of, tokenizer, weights_of
 
 SEVERAL = {"task": "multi-label", "head": "linear"}
 

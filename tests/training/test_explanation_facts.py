@@ -8,12 +8,11 @@ import pytest
 from explain.models import describe_rows, random_model
 from limelight.aspects.refits import fit_refits
 from limelight.explain import measure_trust
-from limelight.explain.gradients import network_of
 from limelight.network.parts import rows_of
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split
 from limelight.training import explanation_facts
-from trained import LABELS, texts_of
+from trained import LABELS, restored, texts_of
 
 TEXTS = [text for text in texts_of(60, longest=20) if text]
 SECOND = [*TEXTS[5:], *TEXTS[:5]]
@@ -38,7 +37,7 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
     model = random_model(pair, head=head)
     split, second = split_of(model), SECOND if pair else None
     dataset = Dataset(model.tokenizer, LABELS, {"train": split, "dev": split}, None, {})
-    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.weights)
+    facts = explanation_facts.explanation_facts(restored(model), dataset, model.weights)
     assert json.loads(json.dumps(facts)) == facts
     measured = measure_trust(model, TEXTS, second)
     assert facts["trust"]["texts"] == len(TEXTS)
@@ -53,7 +52,7 @@ def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pa
 def test_without_development_texts_trust_is_not_measured():
     model = random_model()
     dataset = Dataset(model.tokenizer, LABELS, {"train": split_of(model)}, None, {})
-    facts = explanation_facts.explanation_facts(network_of(model), dataset, model.weights)
+    facts = explanation_facts.explanation_facts(restored(model), dataset, model.weights)
     assert set(facts) == {"rows", "row_names"}
     assert len(facts["rows"]) == len(facts["row_names"]) == 3
 
@@ -98,7 +97,7 @@ def test_heads_are_refitted_where_labels_are_numbers(pooling):
     split, texts = split_of(model), len(TEXTS)
     stars = np.arange(texts) % len(LABELS)
     split.labels[:] = stars
-    network, recipe = network_of(model), model.recipe.model
+    network, recipe = restored(model), model.recipe.model
     numbers = Dataset(model.tokenizer, [1, 2, 5][: len(LABELS)], {"train": split}, None, {})
     found = explanation_facts.fit_heads(network, numbers)
     M = np.stack([reading.embedding for reading in model.read_many(TEXTS)])

@@ -16,7 +16,6 @@ from safetensors.torch import load_file
 
 import limelight
 from limelight.errors import LimelightError
-from limelight.explain.gradients import network_of
 from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
 from limelight.training import outcome as chosen
@@ -25,6 +24,7 @@ from limelight.training.context import run_context
 from limelight.training.evaluate import Scores, evaluate, logits
 from limelight.training.starting_network import build_network
 from refusing import refuses
+from trained import restored
 from training import toys
 
 module = importlib.import_module("limelight.training.label_objective")
@@ -359,7 +359,7 @@ def test_a_projection_is_trained_before_words_that_stay(pair: bool, tmp_path: Pa
     )
     expected = torch.from_numpy(logits(fitted.network, split)).softmax(1)
     np.testing.assert_allclose(model.predict_proba(texts, others), expected, rtol=0, atol=1e-5)
-    torch.testing.assert_close(weights_in(network_of(model)), weights(fitted))
+    torch.testing.assert_close(weights_in(restored(model)), weights(fitted))
 
 
 def weights_in(network: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 
 import numpy as np
 import pytest
@@ -185,16 +184,3 @@ def test_an_estimator_takes_encoder_loss_and_callbacks():
     assert type(clf.get_params()["encoder"]) is Pieces
     clf.fit(TEXTS, LABELS)
     assert seen == ["Pieces", "Pieces"]
-
-
-@pytest.mark.parametrize(("module", "said"), [(Gru(), 1), (Pieces(), 0)], ids=["vectors", "words"])
-def test_new_words_of_a_later_part_are_told_of_the_model_where_they_need_vectors(module, said):
-    clf = TextClassifier(preset="tiny", encoder=module, progress=False, **SMALL)
-    clf.partial_fit(TEXTS, LABELS, classes=["+", "-"])
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        clf.partial_fit(["Zwei kalte Suppen", "Drei warme Tees"] * 4, ["-", "+"] * 4)
-    told = [str(each.message) for each in found if "of the words" in str(each.message)]
-    assert [each.partition(";")[0] for each in told] == [
-        "the model has only 0% of the words in the training texts"
-    ] * said

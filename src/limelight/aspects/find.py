@@ -44,7 +44,7 @@ def find_aspects(texts: Sequence[str], count: int = 8) -> Aspects:
     """Find up to `count` aspects in texts, from the most judged to the least; each named by its first word.
 
     >>> found = find_aspects(reviews, 8)  # doctest: +SKIP
-    >>> model = Model.load("model").with_aspects(found.rename("staff", "service"))  # doctest: +SKIP
+    >>> model = Model.load("model").with_aspects(found)  # doctest: +SKIP
     """
     tokenizer, spread = reader_vectors()[0], _spread(as_texts(texts))
     return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(spread), count))

@@ -1,4 +1,4 @@
-"""Aspects of reviews, such as rooms, staff or price: named lists of seed words, and edits of them.
+"""Aspects of reviews, such as rooms, staff or price: named lists of seed words.
 
 `sums.py` has what a reading says about them.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,10 @@ class Aspect:
 
 
 class Aspects(tuple[Aspect, ...]):
-    """Aspects in order, of different names. An edit gives new ones.
+    """Aspects in order, of different names.
 
-    >>> hotels = Aspects.of({"rooms": ["room", "bathroom"], "staff": ["staff", "front desk"]})
-    >>> hotels.remove("rooms", ["bathroom"]).rename("staff", "service").to_dict()
-    {'rooms': ['room'], 'service': ['staff', 'front desk']}
+    >>> Aspects.of({"rooms": ["Room", "bathroom"], "staff": ["staff", "front desk"]}).to_dict()
+    {'rooms': ['room', 'bathroom'], 'staff': ['staff', 'front desk']}
     """
 
     def __new__(cls, aspects: Iterable[Aspect] = ()) -> Aspects:
@@ -88,55 +87,6 @@ class Aspects(tuple[Aspect, ...]):
 
     def to_dict(self) -> dict[str, Any]:
         return {aspect.name: aspect.to_json() for aspect in self}
-
-    def find(self, name: str) -> Aspect:
-        for aspect in self:
-            if aspect.name.casefold() == name.casefold():
-                return aspect
-        known = ", ".join(aspect.name for aspect in self) or "none"
-        raise LimelightError(f"there is no aspect {name[:60]!r}; there are: {known}", code="aspect-unknown")
-
-    def rename(self, old: str, new: str) -> Aspects:
-        return self._replaced(old, replace(self.find(old), name=new))
-
-    def merge(self, names: Iterable[str], into: str) -> Aspects:
-        """Make one aspect of several, at the place of the first."""
-        merged = list(dict.fromkeys(self.find(name) for name in names))
-        if len(merged) < 2:
-            raise _wrong("a merge needs two aspects at least")
-        whole = Aspect(
-            into,
-            tuple(seed for aspect in merged for seed in aspect.seeds),
-            tuple(seed for aspect in merged for seed in aspect.excluded),
-        )
-        return Aspects(aspect for aspect in self._put(merged[0], whole) if aspect not in merged[1:])
-
-    def add(self, name: str, seeds: Iterable[str]) -> Aspects:
-        """Give an aspect more seeds; one that is not there yet comes last."""
-        if all(aspect.name.casefold() != name.casefold() for aspect in self):
-            return Aspects([*self, Aspect(name, tuple(seeds))])
-        aspect = self.find(name)
-        return self._replaced(name, replace(aspect, seeds=(*aspect.seeds, *seeds)))
-
-    def remove(self, name: str, seeds: Iterable[str] | None = None) -> Aspects:
-        """Take seeds from an aspect; without any, remove the aspect."""
-        aspect = self.find(name)
-        if seeds is None:
-            return Aspects(each for each in self if each is not aspect)
-        gone = _phrases(name, seeds)
-        if unknown := [seed for seed in gone if seed not in aspect.seeds]:
-            message = (
-                f"{unknown[0]!r} is no seed of aspect {aspect.name!r}, which has: {', '.join(aspect.seeds)}"
-            )
-            raise LimelightError(message, code="aspect-unknown")
-        left = tuple(seed for seed in aspect.seeds if seed not in gone)
-        return self._replaced(name, replace(aspect, seeds=left))
-
-    def _replaced(self, name: str, new: Aspect) -> Aspects:
-        return Aspects(self._put(self.find(name), new))
-
-    def _put(self, old: Aspect, *new: Aspect) -> list[Aspect]:
-        return [each for aspect in self for each in (new if aspect is old else (aspect,))]
 
 
 def _wrong(message: str) -> LimelightError:

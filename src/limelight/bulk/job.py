@@ -1,6 +1,6 @@
 """A bulk job: tables in, a folder of Parquet out, every row exactly once however often it is interrupted.
 
-    _manifest.json                        the model and the options; what is done
+    _manifest.json                        the model and the options
     reviews-000065536-3f2a….parquet       one for each piece of the input, whole or not there
     _skipped.jsonl                        with on_bad="skip", the rows that could not be used
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -36,8 +35,7 @@ from .work import Done, Worker, read_done
 
 ENGINES = ("local", "ray")
 MANIFEST, SKIPPED = "_manifest.json", "_skipped.jsonl"
-MAX_MANIFEST = 2**30  # bytes: a piece takes about 200
-_EVERY = 60  # seconds between two manifests
+MAX_MANIFEST = 2**30  # bytes: earlier versions listed all pieces
 
 
 @dataclass(frozen=True)
@@ -86,69 +84,41 @@ def run(
             from .ray_engine import run_on_ray
 
             do = partial(run_on_ray, worker, address=address, workers=workers)
-        return _Job(folder, settings, pieces).finish(do, progress)
+        with atomic_file(folder / MANIFEST) as file:
+            file.write(json.dumps({"limelight": __version__, "settings": settings}, indent=1).encode())
+        return _finish(folder, pieces, do, progress)
 
 
-class _Job:
-    """The pieces of a job, and which of them are done."""
+def _finish(
+    folder: Path, pieces: Sequence[Piece], do: Callable[[Sequence[Piece]], Iterable[Done]], progress: bool
+) -> Summary:
+    """Do what is missing, and count all rows."""
+    there = {path.name for path in folder.iterdir()}
+    before = [piece for piece in pieces if piece.out in there]
+    with ThreadPoolExecutor(count_cores()) as pool:
+        read = sum(done.rows_in for done in pool.map(lambda p: read_done(folder / p.out, whole=True), before))
+    rows = [piece.rows for piece in pieces]
+    total = None if None in rows else sum(rows)  # type: ignore[arg-type]
+    with progress_bar(total, initial=read, disable=not progress) as bar:
+        for done in do([piece for piece in pieces if piece.out not in there]):
+            bar.update(done.rows_in)
+    return _count(folder, pieces, len(before))
 
-    def __init__(self, folder: Path, settings: dict[str, Any], pieces: Sequence[Piece]) -> None:
-        self.folder, self.settings, self.pieces = folder, settings, pieces
-        there = {path.name for path in folder.iterdir()}
-        before = [piece.out for piece in pieces if piece.out in there]
-        with ThreadPoolExecutor(count_cores()) as pool:
-            found = pool.map(lambda name: read_done(folder / name, whole=True), before)
-            self.done = dict(zip(before, found, strict=True))
-        self._written = 0.0
 
-    def finish(self, do: Callable[[Sequence[Piece]], Iterable[Done]], progress: bool) -> Summary:
-        """Do what is missing, count all rows and write the manifest."""
-        before = len(self.done)
-        missing = [piece for piece in self.pieces if piece.out not in self.done]
-        self._write_manifest()
-        try:
-            rows = [piece.rows for piece in self.pieces]
-            read = sum(done.rows_in for done in self.done.values())
-            total = None if None in rows else sum(rows)  # type: ignore[arg-type]
-            with progress_bar(total, initial=read, disable=not progress) as bar:
-                for done in do(missing):
-                    self.done[done.out] = done
-                    bar.update(done.rows_in)
-                    if time.monotonic() - self._written > _EVERY:
-                        self._write_manifest()
-        finally:
-            self._write_manifest()
-        return self._count(before)
-
-    def _count(self, before: int) -> Summary:
-        """The rows of the files as they are now, which must be those of the input."""
-        found = [read_done(self.folder / piece.out) for piece in self.pieces]
-        for piece, done in zip(self.pieces, found, strict=True):
-            lost = done.rows_in - done.rows_out - len(done.skipped)
-            if lost or done.file != piece.file.name or piece.rows not in (None, done.rows_in):
-                fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
-                raise LimelightError(fault, code="file-damaged")
-        skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
-        if skipped:
-            with atomic_file(self.folder / SKIPPED) as file:
-                file.writelines(json.dumps(each).encode() + b"\n" for each in skipped)
-        rows_out = sum(each.rows_out for each in found)
-        return Summary(len(found), before, rows_out + len(skipped), rows_out, len(skipped))
-
-    def _write_manifest(self) -> None:
-        done = [self.done[piece.out] for piece in self.pieces if piece.out in self.done]
-        data = {
-            "limelight": __version__,
-            "settings": self.settings,
-            "finished": len(done) == len(self.pieces),
-            "pieces": len(self.pieces),
-            "rows_in": sum(each.rows_in for each in done),
-            "rows_out": sum(each.rows_out for each in done),
-            "done": [dict(zip(Done._fields[:-1], each, strict=False)) for each in done],  # not `skipped`
-        }
-        with atomic_file(self.folder / MANIFEST) as file:
-            file.write(json.dumps(data, indent=1).encode())
-        self._written = time.monotonic()
+def _count(folder: Path, pieces: Sequence[Piece], before: int) -> Summary:
+    """The rows of the files as they are now, which must be those of the input."""
+    found = [read_done(folder / piece.out) for piece in pieces]
+    for piece, done in zip(pieces, found, strict=True):
+        lost = done.rows_in - done.rows_out - len(done.skipped)
+        if lost or done.file != piece.file.name or piece.rows not in (None, done.rows_in):
+            fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
+            raise LimelightError(fault, code="file-damaged")
+    skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
+    if skipped:
+        with atomic_file(folder / SKIPPED) as file:
+            file.writelines(json.dumps(each).encode() + b"\n" for each in skipped)
+    rows_out = sum(each.rows_out for each in found)
+    return Summary(len(found), before, rows_out + len(skipped), rows_out, len(skipped))
 
 
 def check_settings(folder: Path, settings: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ class Predictor:
 
     A batch is an Arrow table, a pandas frame or a dict of columns, and so is the result, with the new columns
     first. A model adds `label` and `confidence`, and what `probabilities`, `top`, `words`, `aspects` and
-    `abstain_below` ask for, as in `limelight.predict_table`. With `embed`, and for a reader always, it adds
+    `abstain_below` ask for, as in `limelight predict`. With `embed`, and for a reader always, it adds
     `embedding`: "vector" is one vector per text (the reader's, of length 1; a model's M, flat), "matrix" the
     rows of M. As int8 it comes with a column `embedding_scale`, by which to multiply it.
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import textwrap
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import LimelightError
-from ._flags import add_shared
+from ._flags import add_shared, check_least
 from ._parser import add_flag, conflict
-from ._results import print_result
+from ._results import check_out, print_result
 from ._rows import sample, table_rows
 from ._streams import on_terminal
 
@@ -20,32 +18,17 @@ if TYPE_CHECKING:
     from ..aspects.find import Found
     from ..aspects.seeds import Aspect, Aspects
 
-HELP = "list or edit the aspects of a model: what reviews praise and blame"
-USAGE = "%(prog)s MODEL [edits]"
+HELP = "list or set the aspects of a model: what reviews praise and blame"
 DESCRIPTION = """\
-List the aspects of a saved model, or edit them: named lists of words such as rooms, staff or price, by which
-'limelight predict --aspects' says what a text praises and blames. An edit takes effect at once; nothing is
-trained. Several are made in the order given.
+List the aspects of a saved model, or give it others: named lists of words such as rooms, staff or price, by
+which 'limelight predict --aspects' says what a text praises and blames. They take effect at once; nothing is
+trained.
 
   limelight aspects model --set hotels            also restaurants, products, apps, or a JSON file
   limelight aspects model --find 8 --data reviews.csv --text text
-  limelight aspects model --rename rooms=room --remove sleep_quality
-  limelight aspects model --merge rooms+cleanliness=room
-  limelight aspects model --add value=pricey,"resort fee" --remove location=beach
+  limelight aspects model --out own.json          edit the file, and then: --set own.json
   limelight aspects model --forbid hilton,marriott      the model does not read these words any more
   limelight aspects model --forbid-values-of hotel --data reviews.csv      nor the names in this column"""
-
-_FLAGS = {  # name -> what it takes, and what it does
-    "set": ("FILE_OR_NAME", "the aspects of a JSON file or a list, in place of those the model has"),
-    "find": ("N", "up to N aspects found in the texts of --data, in place of those the model has"),
-    "rename": ("OLD=NEW", "rename an aspect"),
-    "merge": ("A+B=C", "make one aspect of two or more"),
-    "add": ("A=WORD,...", "give an aspect more words or phrases; a new name makes a new aspect"),
-    "remove": ("A[=WORD,...]", "take words from an aspect; without any, remove the aspect"),
-}
-
-
-_ANEW = ("set", "find")  # edits that do not need the aspects a model has
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,63 +39,63 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     values = "forbid the words of this column of --data, but for those that its texts use as ordinary words"
     add_flag(parser, "--forbid-values-of", "COL", values)
     add_flag(parser, "--allow", "WORD,...", "let it read words again that were forbidden")
-    group = parser.add_argument_group("edits")
-    for name, (takes, about) in _FLAGS.items():
-        group.add_argument(
-            f"--{name}", dest="edits", action="append", default=[], metavar=takes, help=about,
-            type=partial(_named, name),
-        )  # fmt: skip
+    group = parser.add_mutually_exclusive_group()
+    add_flag(group, "--set", "FILE_OR_NAME", "the aspects of a JSON file or a list, in place of the model's")
+    add_flag(group, "--find", "N", "up to N aspects found in the texts of --data, in place of the model's")
+    add_flag(parser, "--out", "FILE.json", "write the aspects as a file to edit, for --set")
+    add_shared(parser, "--overwrite")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Edit the aspects if that is asked for, and list them."""
+    """Give the model other aspects if that is asked for, and list them."""
+    from ..aspects.seeds import Aspects
     from ..runtime.saved_aspects import read_aspects, write_aspects
 
     _check(args)
-    searched = _find(args)  # before the folder is locked: it takes a while
-    edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
-    changes = [(name, given, edits[name]) for name, given in args.edits]
-    done, anew = [f"{name} {given}" for name, given in args.edits], bool(changes) and changes[0][0] in _ANEW
-
-    def change(aspects: Aspects) -> Aspects:
-        for name, given, edit in changes:
-            aspects = _edited(aspects, name, given, edit)
-        return aspects
-
-    if done:
-        found = write_aspects(args.model, change, *done, anew=anew)
+    searched = _find(args)
+    if searched is not None:
+        found = searched.aspects
+        write_aspects(args.model, found, f"find {args.find}")
+    elif args.set is not None:
+        found = Aspects.of(args.set)
+        write_aspects(args.model, found, f"set {args.set}")
     else:
         found = read_aspects(args.model)
     names, ordinary = _words_of_values(args)
     forbidden = _forbidden(args, names)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
-    text = _format(args.model, found)
+    text = searched.format() if searched is not None else _format(args.model, found)
     if searched is not None:
         data["found"] = searched.to_json()
-        text = (
-            searched.format() if len(args.edits) == 1 else f"{searched.format()}\n\nafter all edits:\n{text}"
-        )
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
     if ordinary:
         text += f"\nstill read, because the texts use them as ordinary words: {', '.join(ordinary)}"
+    if args.out:
+        _save(found, args)
+        text += f"\nsaved {args.out}"
     print_result(args, data, text)
 
 
+def _save(aspects: Aspects, args: argparse.Namespace) -> None:
+    from ..storage.files import atomic_file
+
+    with atomic_file(args.out, args.overwrite) as file:
+        file.write(json.dumps(aspects.to_dict(), indent=1, ensure_ascii=False).encode())
+
+
 def _check(args: argparse.Namespace) -> None:
-    """Raise if a flag does nothing, or one that is used last is wrong: all edits are made, or none."""
+    """Raise if a flag does nothing, or one that is used last is wrong: all is done, or nothing."""
     from ..runtime.forbidden import check_words
 
-    counts = [given for name, given in args.edits if name == "find"]
-    needs_data = bool(counts or args.forbid_values_of)
-    if len(counts) > 1 or needs_data != bool(args.data):
+    check_least(args, find=1)
+    check_out(args)
+    if (args.find is not None or args.forbid_values_of is not None) != bool(args.data):
         example = "limelight aspects model --find 8 --data a.csv"
         flags = "--find N or --forbid-values-of"
         raise conflict(f"{flags}, and --data FILE belong together: {example}")
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
-    if counts and not counts[0].isdecimal():
-        raise LimelightError(f"--find is {counts[0]!r}; it must be a number such as 8", code="option-value")
     check_words(_words(args.forbid) + _words(args.allow))
 
 
@@ -168,9 +151,7 @@ class _Search(NamedTuple):
 
     def format(self) -> str:
         some = f"{self.rows:,} texts" if self.read == self.rows else f"{self.read:,} of {self.rows:,} texts"
-        lines = [
-            f"found {len(self.found)} aspects in {some} of {self.name}; --rename and the others edit them"
-        ]
+        lines = [f"found {len(self.found)} aspects in {some} of {self.name}; --out writes them, to edit"]
         for each in self.found:
             lines.append(_format_aspect(each.aspect, f" (in {each.share:.0%} of the texts)"))
             lines += [f'    "{" ".join(said.split())}"' for said in each.examples]
@@ -179,8 +160,7 @@ class _Search(NamedTuple):
 
 def _find(args: argparse.Namespace) -> _Search | None:
     """Find aspects in the texts of --data, or a sample of them, if --find says so."""
-    counts = [int(given) for name, given in args.edits if name == "find"]
-    if not counts:
+    if args.find is None:
         return None
     from ..aspects.facts import check_takes_aspects
     from ..aspects.find import MAX_TEXTS, find_in_texts
@@ -192,57 +172,8 @@ def _find(args: argparse.Namespace) -> _Search | None:
     rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=open_table(args.data))
     if on_terminal():
         print(f"looking at {len(rows):,} texts", file=sys.stderr)
-    found = find_in_texts([row.text for row in rows], counts[0], model.tokenizer)
+    found = find_in_texts([row.text for row in rows], args.find, model.tokenizer)
     return _Search(found, len(rows), count, name)
-
-
-def _named(name: str, given: str) -> tuple[str, str]:
-    return name, given
-
-
-def _edited(aspects: Aspects, name: str, given: str, edit: Callable[[Aspects, str], Aspects]) -> Aspects:
-    try:
-        return edit(aspects, given)
-    except ValueError as error:
-        if isinstance(error, LimelightError):
-            raise
-        message = f"--{name} is {given!r}; it must look like {_FLAGS[name][0]}"
-        raise LimelightError(message, code="option-value") from None
-
-
-def _rename(aspects: Aspects, given: str) -> Aspects:
-    old, new = given.split("=")
-    return aspects.rename(old, new)
-
-
-def _merge(aspects: Aspects, given: str) -> Aspects:
-    names, new = given.split("=")
-    return aspects.merge(names.split("+"), new)
-
-
-def _add(aspects: Aspects, given: str) -> Aspects:
-    name, words = given.split("=")
-    return aspects.add(name, words.split(","))
-
-
-def _remove(aspects: Aspects, given: str) -> Aspects:
-    name, mark, words = given.partition("=")
-    return aspects.remove(name, words.split(",") if mark else None)
-
-
-def _set(_: Aspects, given: str) -> Aspects:
-    from ..aspects.seeds import Aspects
-
-    return Aspects.of(given)
-
-
-_EDITS: dict[str, Callable[[Any, str], Any]] = {
-    "set": _set,
-    "rename": _rename,
-    "merge": _merge,
-    "add": _add,
-    "remove": _remove,
-}
 
 
 def _format(model: str, aspects: Aspects) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config.presets import AUTO
-from ._demo_shared import check_out, log, save
+from ..errors import LimelightError
 from ._flags import add_shared, check_least
 from ._parser import add_flag
 from ._results import metrics_table
@@ -19,16 +20,16 @@ from ._streams import print_painted
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..text.encode import Dataset
+    from ..training import Fitted
 
 HELP = "train on the bundled sentences and see what decides (two to four minutes)"
-USAGE = "%(prog)s [aspects] [options]"
 DESCRIPTION = """\
 Find similar sentences with the bundled reader, which needs no labels; then fine-tune it on the 18,732 rated
 sentences bundled with Limelight, measure it, and show what decided for some others. No GPU is needed.
 
-  limelight demo
-  limelight demo aspects      what hotel reviews praise and blame, from their stars alone: a minute"""
+  limelight demo"""
 
+NAME = "Limelight's demo"
 SOURCE = "the bundled sentences (from vaderSentiment)"
 EPOCHS = 2  # more gain a point at most and take longer
 QUERIES = (
@@ -39,8 +40,6 @@ SHOWN = (2039, 920, 286, 1215, 819, 679, 846, 1142, 879)  # held-out sentences o
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    about = "show what reviews praise and blame, on made-up hotel reviews, instead"
-    parser.add_argument("what", nargs="?", choices=("aspects",), metavar="aspects", help=about)
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
     add_flag(parser, "--seed", "N", "random seed", 0)
     add_flag(parser, "--preset", "NAME", "recipe to train", AUTO)
@@ -55,17 +54,12 @@ def run(args: argparse.Namespace) -> None:
     from ..training import fit, need_torch
 
     check_least(args, sentences=MIN_SENTENCES)
-    if args.what == "aspects":
-        from ._demo_aspects import run_aspects
-
-        run_aspects(args)
-        return
     need_torch()
     from ..training.context import choose_device, training_cores
 
     started = time.monotonic()
     out = Path(args.out)
-    check_out(out, ("model", "index.html"))
+    _check_out(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     cores = training_cores(choose_device("auto"))
@@ -76,11 +70,11 @@ def run(args: argparse.Namespace) -> None:
     dataset = bundled(recipe, args.sentences, chooser)
     recipe = chooser.recipe if chooser else recipe
     rows = dataset.facts["rows"]
-    log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
+    _log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
     fitted = fit(dataset, recipe)
     if fitted.interrupted:
         raise KeyboardInterrupt
-    model = save(out / "model", dataset, fitted, SOURCE)
+    model = _save(out / "model", dataset, fitted)
     readings = _draw(model, out / "index.html")
     figures = model.facts["results"]
     if args.json:
@@ -91,6 +85,42 @@ def run(args: argparse.Namespace) -> None:
     print(_next_steps(out, time.monotonic() - started))
 
 
+def _check_out(out: Path) -> None:
+    """Raise unless `out` is new or an earlier demo: nothing else may be overwritten."""
+    from ..runtime.folder import LAYOUT
+    from ..storage.files import check_replaceable, check_writable
+
+    if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
+        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
+    check_writable(out)
+    try:
+        is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
+    except (OSError, ValueError, LookupError, TypeError):
+        is_demo = False
+    there = [name for name in ("model", "index.html") if (out / name).exists()]
+    if there and not is_demo:
+        not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
+        raise LimelightError(not_ours, code="exists")
+    check_replaceable(out / "model", LAYOUT, overwrite=True)
+
+
+def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
+    """Measure and save the model, which replaces that of an earlier demo."""
+    from ..runtime.model import Model
+    from ..training.outcome import calibrate, facts_of, results_of, save
+
+    dataset.facts["sources"] = {"train": SOURCE}
+    sure = calibrate(fitted, dataset)
+    facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test"))) | sure
+    save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
+    return Model.load(out)
+
+
+def _log(line: str) -> None:
+    """Say how far it is, on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def _similar() -> str:
     """For a few queries, the most similar of the held-out sentences."""
     from ..bundled import sentences
@@ -98,7 +128,7 @@ def _similar() -> str:
 
     reader = Reader.load()
     texts = [text for text in sentences("test")[0] if len(text) <= 90]  # that fit into a line
-    log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
+    _log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
     similarity = reader.encode(QUERIES) @ reader.encode(texts).T  # (queries, texts)
     lines = ["Without a label: what is said most similarly in the held-out sentences"]
     for query, values in zip(QUERIES, similarity, strict=True):

@@ -44,11 +44,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "second", "TEXT2", "the second text, for a pair model", nargs="?")
     parser.add_argument(
         "--by",
-        choices=("effect", "phrase", "gradients", "leave-one-out"),
+        choices=("effect", "phrase", "leave-one-out"),
         default="effect",
         help="what decided: how much of the probability rests on each word (the default), the "
-        "same spread over clauses, integrated gradients (need PyTorch), or how far it falls without the word "
-        "(reads the text once for each)",
+        "same spread over clauses, or how far it falls without the word (reads the text once for each)",
     )
     about = "explain this class instead of the predicted one; with --data, it is the label column"
     add_flag(parser, "--label", "LABEL", about)

@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> None:
         _summarise(args, model, rows, need_label, columns)
         return
     report = save_report(
-        args.out, model, *_columns(rows, need_label), name=Path(args.model).resolve().name, progress=True,
+        args.out, model, *_columns(rows, need_label), name=Path(args.model).resolve().name,
+        progress=on_terminal(),
         overwrite=args.overwrite, data=data, most=args.most, **columns,
     )  # fmt: skip
     print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")

@@ -1,4 +1,4 @@
-"""How an estimator is trained: from texts and labels to a model, at once or in parts."""
+"""How an estimator is trained: from texts and labels to a model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.start import Chooser, Start, start_of
-from ..tables.formats import shorten
 from ..text import coerce
-from ..text.coerce import Targets, as_list, check_same_length, class_numbers
+from ..text.coerce import Targets, check_same_length, class_numbers
 from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
 from ..text.tasks import find_task
@@ -70,56 +69,8 @@ class Estimator(Fitted):
         cores = training_cores(choose_device(self.device)) if self.progress else None
         return None if given is None else Chooser(recipe, given, cores)
 
-    def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
-        """One pass over the rows, from the start of a fit or from the model so far."""
-        need_torch()
-        texts, texts2 = columns
-        if not texts:
-            raise LimelightError("there are no texts; give at least one", code="no-rows")
-        listed = as_list(labels, "labels")
-        check_same_length(texts, listed, "labels")
-        names = self._fixed_classes(classes)
-        recipe, start = self._continued_from()
-        task = find_task(recipe.text.task).name
-        if not find_task(task).is_class:
-            wrong = f"partial_fit is for one class a text; the task is {task!r}: use fit"
-            raise LimelightError(wrong, code="model-task")
-        targets = Targets(task, names, class_numbers(listed, names.tolist()))
-        weights = self._weights(targets, targets.labels, sample_weight)
-        dataset = encode_texts(
-            texts, targets.labels, texts2, weights,
-            recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=names.tolist(), start=start,
-            all_words=not recipe.model.table_size,
-        )  # fmt: skip
-        return self._train(dataset, recipe, start, targets, once=True)
-
-    def _fixed_classes(self, given: Any) -> np.ndarray:
-        """The classes of all calls of `partial_fit`: those of the first."""
-        classes = None if given is None else coerce.as_classes(given)[0]
-        if not hasattr(self, "model_"):
-            if classes is None:
-                wrong = "classes is missing: the first call of partial_fit needs all classes"
-                raise LimelightError(wrong, code="argument-missing")
-            return classes
-        if classes is not None and not np.array_equal(classes, self.classes_):
-            raise LimelightError(
-                f"classes is {shorten(str(classes.tolist()))}, but the model has "
-                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit",
-                code="classes-differ",
-            )
-        return self.classes_
-
-    def _continued_from(self) -> tuple[Recipe, Start | None]:
-        """The recipe and the weights that the next call of `partial_fit` starts from."""
-        if not hasattr(self, "model_"):
-            return start_of(self._recipe(), self._given())
-        model, training = self.model_, self._recipe().training
-        return Recipe(model.recipe.text, model.recipe.model, training), Start(**vars(model.parts))
-
-    def _train(
-        self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets, once: bool = False
-    ) -> Self:
-        """Train, and keep the model; `once` is a single pass, after which others may follow."""
+    def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets) -> Self:
+        """Train, and keep the model."""
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
@@ -128,13 +79,10 @@ class Estimator(Fitted):
         aspects = settle_aspects(self.aspects, dataset)
         labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
         dataset = dataclasses.replace(dataset, labels=labels)
-        used = recipe.override(epochs=1, schedule="constant") if once else recipe
         how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
-        fitted = fit(dataset, used, start=start, **self._modules._asdict(), loss=self.loss, **how)
+        fitted = fit(dataset, recipe, start=start, **self._modules._asdict(), loss=self.loss, **how)
         if fitted.interrupted and not fitted.state.is_model:
             raise KeyboardInterrupt
-        fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)
-        before = getattr(self, "history_", []) if once else []
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
         sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
@@ -143,7 +91,7 @@ class Estimator(Fitted):
         old = None if start is None else start.facts
         facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
         self.model_ = model_of(dataset, fitted, facts)
-        self.recipe_, self.history_ = fitted.recipe, [*before, *fitted.history]
+        self.recipe_, self.history_ = fitted.recipe, fitted.history
         if not self._predicts_numbers:
             self.classes_, self._indicator = targets.classes, targets.indicator
         if fitted.interrupted:  # what was learnt so far is kept

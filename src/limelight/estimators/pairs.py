@@ -79,13 +79,6 @@ class PairClassifier(_Pairs, ClassifierTags, Estimator):
     [True]
     """
 
-    def partial_fit(
-        self, X: Any, X2: Any = None, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from some more pairs, in one pass; see `TextClassifier.partial_fit`."""
-        columns, labels = _columns_and_labels(X, X2, y)
-        return self._partial_fit(columns, labels, classes, sample_weight)
-
     def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> Any:
         """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
         return self._predict(_columns(X, X2), abstain_below)

@@ -76,20 +76,6 @@ class TextClassifier(_Texts, ClassifierTags, Estimator):
     ('Cold', 'soup', '.')
     """
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more texts, in one pass: for tables in parts, or to go on with a fitted model.
-
-        The first call needs all `classes`, unless the classifier is fitted or loaded; they stay the same.
-        New words are added. Nothing is held out, and the optimiser starts anew in each call.
-
-        >>> clf = TextClassifier(preset="tiny", learning_rate=0.02, progress=False)
-        >>> for _ in range(8):
-        ...     clf = clf.partial_fit(["Good soup!", "Cold soup."] * 20, ["+", "-"] * 20, classes=["+", "-"])
-        >>> clf.predict(["Good!", "Cold."]).tolist()
-        ['+', '-']
-        """
-        return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
-
     def predict(self, X: Any, *, abstain_below: float | None = None) -> Any:
         """The most likely label of each text; with `abstain_below`, None where its probability is lower.
 

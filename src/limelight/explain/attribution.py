@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..aspects.seeds import Aspects
 from ..aspects.sums import clauses_of
-from ..errors import check_choice, needs_torch
+from ..errors import check_choice
 from ..reading.reading import AnyReading, PairReading, Reading
 from ..runtime.model import Model
 from .variants import ReadTexts, as_model
@@ -19,12 +18,10 @@ from .variants import ReadTexts, as_model
 NAMES = {  # `by` -> what pictures and tables call it
     "effect": "What decided",
     "attention": "Overall attention",
-    "gradients": "Integrated gradients",
     "leave-one-out": "Leave one out",
 }
 METHODS = tuple(NAMES)
-NEED_PYTORCH = ("gradients",)
-DEFAULT = "leave-one-out"  # as faithful as gradients: docs/log/2026-11-18-trust-in-full.md
+DEFAULT = "leave-one-out"  # as faithful as integrated gradients: docs/log/2026-11-18-trust-in-full.md
 
 
 def attribute(
@@ -36,13 +33,11 @@ def attribute(
       through the rows, exact for a linear head; in a pair, what the logit loses when the word is left out of
       the attention (see runtime/decided.py). One pass for any;
     - "attention": the overall attention, the rows of A summed: what was read, not what it was read for;
-    - "gradients": integrated gradients of the predicted class's logit, starting from zero word vectors
-      (zero projections, if the model projects its word vectors);
     - "leave-one-out": how much the predicted class's probability drops without the word; a text of n words
       is read n times, which takes a while for a very long one.
 
-    All but the attention are signed: a negative word speaks against the prediction. "gradients" need
-    PyTorch. `explain_by` puts them into a reading, to draw.
+    All but the attention are signed: a negative word speaks against the prediction. `explain_by`
+    puts them into a reading, to draw.
 
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> attribute(model, ["Good soup"], by="leave-one-out")  # doctest: +SKIP
@@ -63,18 +58,11 @@ def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
         return [
             np.concatenate([np.asarray(side.supporting) for side in each.sides]) for each in read.readings
         ]
-    if by == "leave-one-out":
-        return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
-    if find_spec("torch") is None:
-        raise needs_torch("weighting by gradients")
-    from .gradients import attribute_ids, network_of
-
-    targets, name = [each.target for each in read.readings], NAMES[by] if read.progress else ""
-    return attribute_ids(network_of(read.model), read.ids, targets, bar_name=name)
+    return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
 
 
 def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
-    """The same reading with what decided found in another way: "leave-one-out", "gradients" or "phrase".
+    """The same reading with what decided found in another way: "leave-one-out" or "phrase".
 
     >>> explain_by(model, model.read("Good soup"), "leave-one-out").decided  # doctest: +SKIP
     array([0.61, 0.02])

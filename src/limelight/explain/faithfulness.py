@@ -11,14 +11,13 @@ each for k = 1, 5, 10, 20 and 50 % of the words, rounded up, and averaged over t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..runtime.decided import SHARES, most_weighted
-from .variants import ReadTexts, same_answers
+from .variants import ReadTexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +72,3 @@ def measure_faithfulness(read: ReadTexts, weights: dict[str, list[np.ndarray]]) 
     drops = np.array(read.drops(masks, "Faithfulness"))
     parts = drops.reshape(texts, len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
-
-
-def words_until_change(read: ReadTexts, weights: Sequence[np.ndarray]) -> np.ndarray:
-    """(texts,): the share of words to remove, the most weighted first, until the prediction changes.
-
-    1 if it never changes.
-    """
-    ranks = [np.argsort(np.argsort(-each, kind="stable")) for each in weights]
-    masks = (rank >= np.arange(1, len(rank) + 1)[:, None] for rank in ranks)
-    decide, shares = read.model.decide, []
-    for reading, P in zip(read.readings, read.predict(masks, "Words until it changes"), strict=True):
-        changed = ~same_answers(decide(P), decide(reading.probabilities[None]))
-        shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
-    return np.array(shares)

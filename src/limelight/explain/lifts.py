@@ -46,7 +46,6 @@ from .intervals import (
 from .joint import negates
 from .leaks import Leak, Leaks
 from .periods import Dates, Periods, count_periods, read_dates
-from .variants import stream_texts
 
 MIN_TEXTS = 10  # that a group's mean is compared from, and that a period must have to be drawn as others
 MAX_QUOTES = 3  # best and worst clauses of an aspect
@@ -240,7 +239,8 @@ class AspectTexts:
 
     def read(self, progress: bool = False) -> Lifts:
         leaks = Leaks()
-        for k, reading in enumerate(stream_texts(self.model, self.texts, progress=progress)):
+        readings: Any = self.model.read_stream(self.texts, progress=progress)
+        for k, reading in enumerate(readings):
             self.add(reading)
             leaks.add(reading, self.groups[k] if self.groups else "")
         return replace(self.measure(), leaks=leaks.find())

@@ -25,7 +25,7 @@ from .lifts import AspectTexts, Lifts
 from .model_report import Calibration, ModelReport, measure_calibration
 from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, same_answers, stream_texts
+from .variants import ReadTexts, as_model, count_words, same_answers
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
@@ -163,15 +163,15 @@ def _read(
 ) -> tuple[list[AnyReading], np.ndarray]:
     """The readings of the sample, and the probabilities of all texts."""
 
-    def columns(rows: np.ndarray) -> list[list[str] | None]:
+    def columns(rows: np.ndarray) -> Any:
         return [each and [each[k] for k in rows] for each in (texts, texts2)]
 
-    readings = read_texts(model, *columns(sample), progress=progress)  # type: ignore[arg-type]
+    readings: list[Any] = list(model.read_stream(*columns(sample), progress=progress))
     P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
     P[sample] = [each.probabilities for each in readings]
     rest = np.setdiff1d(np.arange(len(texts)), sample)
     if len(rest):
-        P[rest] = predict_texts(model, *columns(rest), progress=progress)  # type: ignore[arg-type]
+        P[rest] = model.predict_proba(*columns(rest), progress=progress)
     return readings, P
 
 
@@ -180,7 +180,8 @@ def _read_all(
 ) -> tuple[list[AnyReading], np.ndarray]:
     """The same where all texts are read once, for their aspects; only the sample is kept."""
     kept, chosen, P = list[AnyReading](), set(sample.tolist()), []
-    for k, reading in enumerate(stream_texts(model, texts, progress=progress)):
+    readings: Any = model.read_stream(texts, progress=progress)
+    for k, reading in enumerate(readings):
         shown.add(reading)
         P.append(reading.probabilities)
         if k in chosen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_texts
 from ..text.tasks import find_task
-from .attribution import NAMES, NEED_PYTORCH, attribute_readings
-from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
-from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
+from .attribution import NAMES, attribute_readings
+from .faithfulness import Faithfulness, measure_faithfulness
+from .variants import ReadTexts, TokenIds, as_model, count_words
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -31,7 +30,6 @@ class Trust:
 
     texts: int
     attributions: tuple[Faithfulness, ...]  # the most comprehensive first
-    until_change: float  # the median share of words, those that decided first, to remove until it changes
 
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
@@ -62,7 +60,6 @@ class Trust:
         return {
             "verdict": self.verdict,
             "texts": self.texts,
-            "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
         }
@@ -75,7 +72,7 @@ def measure_trust(
     """Measure every attribution, and uniform and random weights, on these texts.
 
     A few hundred texts are enough. Texts of more than 2,000 words are skipped, because they would take too
-    long, and so are gradients without PyTorch.
+    long.
 
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> measure_trust(model, texts)["Overall attention"].comprehensiveness  # doctest: +SKIP
@@ -88,7 +85,7 @@ def measure_trust(
         raise LimelightError(message, code="model-task")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
-    readings = read_texts(model, texts, texts2, progress=progress)
+    readings: list[Any] = list(model.read_stream(texts, texts2, progress=progress))
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     if not short:
         message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"
@@ -97,16 +94,13 @@ def measure_trust(
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
     read = ReadTexts(model, short, progress)
-    has_gradients = find_spec("torch") and model.recipe.model.table_size
-    methods = [by for by in NAMES if by not in NEED_PYTORCH or has_gradients]
-    weights = {NAMES[by]: attribute_readings(read, by) for by in methods}
-    until = words_until_change(read, weights[NAMES["effect"]])
+    weights = {name: attribute_readings(read, by) for by, name in NAMES.items()}
     measured = {each.name: each for each in measure_faithfulness(read, weights | _baselines(read.ids, seed))}
     draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]
     drops = zip(*((each.drop_without, each.drop_with_only) for each in draws), strict=True)
     measured[RANDOM] = Faithfulness(RANDOM, *(np.mean(each, axis=0) for each in drops))
     found = sorted(measured.values(), key=lambda each: -each.comprehensiveness)
-    return Trust(len(short), tuple(found), float(np.median(until)))
+    return Trust(len(short), tuple(found))
 
 
 def quick_trust(read: ReadTexts, rng: np.random.Generator) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..errors import LimelightError
 from ..reading.reading import AnyReading
 from ..runtime.model import Model
+from ..runtime.runner import progress_bar
 from ..text.tokenizer import UNKNOWN
 
 Variants = tuple["TokenIds", np.ndarray]  # of one text: its words, and which of them each variant keeps
@@ -66,7 +66,7 @@ class ReadTexts:
         if any, has this name.
         """
         predictions: list[np.ndarray] = []
-        with progress_bar(name if self.progress else "", len(self.ids)) as bar:
+        with progress_bar(len(self.ids), disable=not self.progress, name=name) as bar:
             for group in _group_by_memory(zip(self.ids, masks, strict=True)):
                 predictions += _predict_group(self.model, group)
                 bar.update(len(group))
@@ -93,40 +93,6 @@ def as_model(given: Any) -> Model:
         kind = type(given).__name__
         raise LimelightError(f"expected a model or a trained classifier, not {kind}", code="argument-type")
     return model
-
-
-def read_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> list[AnyReading]:
-    """Read every text or pair, with a progress bar."""
-    return list(stream_texts(model, texts, texts2, progress=progress))
-
-
-def stream_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> Iterator[Any]:
-    """The same, one reading after the other."""
-    with progress_bar("Reading" if progress else "", len(texts)) as bar:
-        for each in model.read_stream(texts, texts2):
-            yield each
-            bar.update(1)
-
-
-def predict_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> np.ndarray:
-    """(texts, classes): the outputs for every text or pair, with a progress bar."""
-    parts: list[np.ndarray] = []
-    with progress_bar("Predicting" if progress else "", len(texts)) as bar:
-        for each in model.predict_proba_stream(texts, texts2):
-            parts.append(each)
-            bar.update(len(each))
-    return np.concatenate(parts)
-
-
-def progress_bar(name: str, total: int) -> tqdm[Any]:
-    """A bar that counts texts and disappears at the end; shown only with a name, and only on a terminal."""
-    return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
 
 
 def _group_by_memory(texts: Iterable[Variants]) -> Iterator[list[Variants]]:

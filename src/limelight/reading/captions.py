@@ -26,7 +26,6 @@ METHODS = {  # Reading.decided_by -> what the weights are
     "the word. The weights do not add up to it.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "phrase": "The words of a clause share evenly what they do for the probability of this class.",
-    "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }
 NOT_MEASURED = "How far to trust it was not measured for this model."
 MORE = "https://arxiv.org/abs/1703.03130"

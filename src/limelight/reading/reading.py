@@ -20,7 +20,6 @@ from ..text.tasks import Task, find_task
 from .pieces import split_pieces
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
-_PASSAGE_WORDS = 5
 _REPR_CHARACTERS = 60  # of the text
 
 
@@ -235,30 +234,11 @@ class Reading(_Predicted):
         >>> GOOD_SOUP.top_words()
         [('Good', 0.7), ('soup', -0.2)]
         """
-        pieces = split_pieces(self)
-        return strongest(pieces.words, pieces.weights(self._weights()), count)
-
-    def top_passages(self, count: int = 3) -> list[tuple[str, float]]:
-        """The passages that support the prediction most, and the sums of their words' weights.
-
-        A passage has five words, and none overlap. People explain an answer with phrases: on long texts these
-        agree with them better than single words (docs/trust.md).
-
-        >>> [(passage, round(weight, 3)) for passage, weight in GOOD_SOUP.top_passages()]
-        [('Good soup', 0.5)]
-        """
-        weights = self._weights()
-        starts, ends = self.offsets.T
-        return [
-            (self.text[starts[first] : ends[end - 1]], float(weights[first:end].sum()))
-            for first, end in strongest_passages(weights, count)
-        ]
-
-    def _weights(self) -> np.ndarray:
         if self.decided is None:
             none = "this reading has no prediction, and so no words that decided it"
             raise LimelightError(none, code="no-prediction")
-        return self.decided
+        pieces = split_pieces(self)
+        return strongest(pieces.words, pieces.weights(self.decided), count)
 
     def _against(self, k: int, other: int, about: int | None) -> Reading:
         assert self.scores is not None
@@ -275,7 +255,7 @@ class Reading(_Predicted):
         Other ways than the usual one explain a class.
         """
         is_mean = self.about is None and self.versus is None
-        is_mean = is_mean and self.decided_by not in ("leave-one-out", "gradients")
+        is_mean = is_mean and self.decided_by != "leave-one-out"
         return DEFAULT_TASK if find_task(self.task).is_ordered and not is_mean else self.task
 
     @property
@@ -409,23 +389,6 @@ def _as_list(weights: np.ndarray | None) -> list[float] | None:
 def shorten_text(text: str) -> str:
     """A text as `repr` shows it."""
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
-
-
-def strongest_passages(weights: np.ndarray, count: int) -> list[tuple[int, int]]:
-    """Where the passages (first, end) with the largest sums are, by size; only sums above 0, none overlap.
-
-    >>> strongest_passages(np.array([0.1, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.3, 0.1, -0.1]), 2)
-    [(5, 10), (0, 5)]
-    """
-    size = min(_PASSAGE_WORDS, len(weights))
-    sums = np.convolve(weights, np.ones(size), "valid")  # of the passage from each word on
-    found: list[int] = []
-    for first in np.argsort(-sums, kind="stable").tolist():
-        if len(found) == count or sums[first] <= 0:
-            break
-        if all(abs(first - other) >= size for other in found):
-            found.append(first)
-    return [(first, first + size) for first in found]
 
 
 def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tuple[str, float]]:

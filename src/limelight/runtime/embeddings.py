@@ -15,48 +15,12 @@ from ..storage.array_files import safetensors_header
 from ..storage.files import atomic_file
 from ..tables import WRITABLE
 from ..tables.cells import KeptColumns, NewColumn
-from ..tables.columns import choose_columns
-from ..tables.rows import Row, open_rows, text_columns
-from ..tables.table import open_table
-from ..tables.writers import require_format, write_table
+from ..tables.rows import Row, text_columns
+from ..tables.writers import write_table
 from .model import Model
 from .reader import Reader
 
 Embed = Callable[[Iterable[str]], Iterator[np.ndarray]]
-
-
-def embed_table(
-    model: Model | Reader,
-    table: str | Path,
-    out: str | Path,
-    *,
-    text: str | None = None,
-    flat: bool = False,
-    vector: bool = False,
-    on_bad: str = "error",
-    overwrite: bool = False,
-    progress: bool = False,
-) -> tuple[int, ...]:
-    """Write a table with a column `embedding` before its own, and return the shape of all embeddings.
-
-    `out` ends in .csv, .tsv, .jsonl, .xlsx, whose cells are large enough for vectors but not for most M, or
-    .parquet, which holds M flat, its shape in the column's metadata. With `flat` M is one long vector
-    anyway; with `vector`, a reader gives one of length 1 to compare by.
-
-    >>> import json, tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "new.csv").write_text("id,text\\n7,Good soup.\\n")
-    >>> embed_table(Reader.load(), folder / "new.csv", folder / "vectors.jsonl", vector=True)
-    (1, 384)
-    >>> list(json.loads((folder / "vectors.jsonl").read_text()))
-    ['embedding', 'id', 'text']
-    """
-    form = require_format(out)
-    embed = embed_by(model, flat, vector, progress)
-    with open_table(table) as opened:
-        columns = choose_columns(opened, text, need_label=False)
-        rows, kept = open_rows(opened, columns, on_bad, progress)
-        return write_embedded(out, form, rows, kept, embed, overwrite)
 
 
 def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) -> Embed:

@@ -140,12 +140,9 @@ class Model(Embedder):
         other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
         return other
 
-    def save_aspects(self, folder: str | Path, edit: str = "set") -> None:
-        """Write the aspects, and nothing else, into the folder that the model was loaded from.
-
-        `edit` is what the history says of it.
-        """
-        write_aspects(folder, lambda _: self.aspects, edit, anew=True)
+    def save_aspects(self, folder: str | Path) -> None:
+        """Write the aspects, and nothing else, into the folder that the model was loaded from."""
+        write_aspects(folder, self.aspects, "set")
 
     # ------------------------------------------------------------ labels and probabilities
 

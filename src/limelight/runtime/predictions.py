@@ -16,10 +16,10 @@ from ..errors import LimelightError, check_at_least
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
 from ..tables.cells import KeptColumns, NewColumn, find_type
-from ..tables.columns import Columns, choose_columns
-from ..tables.rows import Row, TableRows, open_rows, show_reading, text_columns
+from ..tables.columns import Columns
+from ..tables.rows import Row, TableRows, show_reading, text_columns
 from ..tables.table import Table, open_table
-from ..tables.writers import LISTS, TableWriter, Values, require_format, write_table
+from ..tables.writers import LISTS, TableWriter, Values
 from ..text.learnt_rows import row_hash
 from ..text.questions import are_numbers
 from ..text.tasks import find_task
@@ -29,48 +29,6 @@ from .model import READ_AT_ONCE, Model
 
 Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels where a cell has no lists, and the training data had
-
-
-def predict_table(
-    model: Model,
-    table: str | Path,
-    out: str | Path,
-    *,
-    text: str | None = None,
-    text2: str | None = None,
-    probabilities: bool = False,
-    top: int = 1,
-    words: bool = False,
-    aspects: bool = False,
-    abstain_below: float | None = None,
-    on_bad: str = "error",
-    overwrite: bool = False,
-    progress: bool = False,
-) -> int:
-    """Predict labels for a table and write it with them, in the format that `out` names; count its rows.
-
-    `out` ends in .csv, .tsv, .jsonl, .parquet or .xlsx. The columns `label` and `confidence` come first, then
-    with `probabilities` that of every class, with `top=3` the second and third label, with `words` the words
-    that decided, with `aspects` what the text says about each aspect of the model; then all columns of the
-    table, in order. With `abstain_below`, the label is empty where its confidence is lower. Where a text may
-    have several labels, one column `labels` has them, as a list or, in csv, tsv and xlsx, joined by the
-    separator of the training data; regression has one column `value`. Some rows are in memory at a time, and
-    `out` appears when all of it is written.
-
-    >>> model = Model.load("model")  # doctest: +SKIP
-    >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
-    10
-    """
-    form = require_format(out)
-    with open_table(table) as opened:
-        columns = choose_columns(opened, text, None, text2, False, model.pair)
-        rows, kept = open_rows(opened, columns, on_bad, progress)
-        found = Predictions(
-            model, form, kept, probabilities=probabilities, top=top, words=words, aspects=aspects,
-            abstain_below=abstain_below,
-        )  # fmt: skip
-        with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
-            return found.write(rows, writer, progress)
 
 
 class Labelled(NamedTuple):

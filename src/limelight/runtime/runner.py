@@ -207,8 +207,10 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     return outputs
 
 
-def progress_bar(total: int | None, initial: int = 0, disable: bool = False) -> Any:
+def progress_bar(total: int | None, initial: int = 0, disable: bool = False, name: str = "") -> Any:
     """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, initial=initial, unit=" texts", disable=disable)
+    return tqdm(
+        total=total, initial=initial, unit=" texts", disable=disable, desc=name or None, leave=not name
+    )

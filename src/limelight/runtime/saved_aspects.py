@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +25,18 @@ def _check_kind(folder: str | Path) -> None:
         raise LimelightError(f"{folder} is a reader: aspects are for a trained model", code="model-kind")
 
 
-def write_aspects(
-    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False,
-) -> Aspects:  # fmt: skip
-    """Change the aspects of a saved model; its other files stay as they are. Returns the new aspects.
-
-    With `anew`, what it has may be damaged.
-    """
-    found = Aspects()
+def write_aspects(folder: str | Path, aspects: Aspects, edit: str) -> None:
+    """Give a saved model these aspects; its other files stay as they are. `edit` is for their history."""
 
     def changed(config: dict[str, Any]) -> dict[str, Any]:
-        nonlocal found
         recipe = Recipe.from_dict(config["recipe"])
-        task = find_task(recipe.text.task).name
-        check_takes_aspects(task, config["kind"] == "pair")
+        check_takes_aspects(find_task(recipe.text.task).name, config["kind"] == "pair")
         before = config["facts"].get("aspects")
         try:
-            found = saved_aspects(before)
-        except LimelightError:
-            if not anew:
-                raise
+            saved_aspects(before)
+        except LimelightError:  # damaged ones are replaced
             before = None
-        old = found
-        found = change(old)
-        return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
+        return {**config["facts"], "aspects": aspect_facts(aspects, before, edit)}
 
     _check_kind(folder)
     replace_facts(Path(folder), changed)
-    return found

@@ -115,7 +115,7 @@ class LabelObjective(Objective):
         """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""
         if isinstance(network.head, VectorHead):
             return True
-        if self.modules and not (self.start and self.start.labels):
+        if self.modules:
             return isinstance(network.head, ScaledLinearHead)
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")

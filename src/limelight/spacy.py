@@ -16,8 +16,8 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup
 
-from ..errors import LimelightError
-from ..runtime.reader import Reader, load
+from .errors import LimelightError
+from .runtime.reader import Reader, load
 
 KEY = "limelight"
 
