@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value, conflict
 from ._flags import add_shared
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import print_result
 from ._rows import sample, table_rows
 from ._streams import on_terminal
@@ -112,7 +112,7 @@ def _check(args: argparse.Namespace) -> None:
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
     if counts and not counts[0].isdecimal():
-        raise LimelightError(f"--find is {counts[0]!r}; it must be a number such as 8", code="option-value")
+        raise bad_value(f"--find is {counts[0]!r}; it must be a number such as 8")
     check_words(_words(args.forbid) + _words(args.allow))
 
 
@@ -206,8 +206,7 @@ def _edited(aspects: Aspects, name: str, given: str, edit: Callable[[Aspects, st
     except ValueError as error:
         if isinstance(error, LimelightError):
             raise
-        message = f"--{name} is {given!r}; it must look like {_FLAGS[name][0]}"
-        raise LimelightError(message, code="option-value") from None
+        raise bad_value(f"--{name} is {given!r}; it must look like {_FLAGS[name][0]}") from None
 
 
 def _rename(aspects: Aspects, given: str) -> Aspects:

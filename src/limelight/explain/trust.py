@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, no_rows, warn, wrong_task
 from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_texts
@@ -84,10 +84,9 @@ def measure_trust(
     model, texts = as_model(model), as_texts(texts)
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     if find_task(model.task).is_number:
-        message = "trust is measured by probabilities; this model predicts numbers"
-        raise LimelightError(message, code="model-task")
+        raise wrong_task("trust is measured by probabilities; this model predicts numbers")
     if not texts:
-        raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
+        raise no_rows("no texts to measure trust on; give at least one")
     readings = read_texts(model, texts, texts2, progress=progress)
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     if not short:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
 from ..storage.array_files import safetensors_header
 from ..storage.files import atomic_file
 from ..tables import WRITABLE
@@ -85,7 +85,7 @@ def write_embedded(
             writer.append([pending.popleft() for _ in part], [part])
             count, shape = count + len(part), part.shape[1:]
         if not count:
-            raise LimelightError("no texts to embed", code="no-rows")
+            raise no_rows("no texts to embed")
     return (count, *shape)
 
 
@@ -110,7 +110,7 @@ def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool =
             file.write(np.ascontiguousarray(part, dtype="<f4").data)
             rows += len(part)
         if not rows:
-            raise LimelightError("no texts to embed", code="no-rows")
+            raise no_rows("no texts to embed")
         file.seek(0)
         file.write(header((rows, *shape)))  # the number of rows is known last
     return (rows, *shape)

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, wrong_file
 from .files import old_folders
 from .locks import is_same_file
 
@@ -37,7 +37,7 @@ def open_regular(path: str | Path, folder: int | None = None) -> BufferedReader:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file
         file.close()
-    raise LimelightError(f"{Path(path).name} is not a regular file; give a plain file", code="file-type")
+    raise wrong_file(f"{Path(path).name} is not a regular file; give a plain file")
 
 
 def read_regular(path: str | Path, largest: int) -> bytes:

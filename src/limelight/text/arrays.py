@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.array_files import NpyWriter
 from ..storage.open_files import open_regular
 from ..tables.formats import shorten
@@ -28,9 +28,9 @@ DTYPES = {
 }  # fmt: skip
 
 
-def damaged(what: str) -> LimelightError:
+def encode_again(what: str) -> LimelightError:
     """The error about an encoded data set that is not as it was written."""
-    return LimelightError(f"{what}; encode the data again", code="file-damaged")
+    return damaged(f"{what}; encode the data again")
 
 
 def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int = 1) -> np.ndarray:
@@ -43,10 +43,10 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
             raise
         except Exception as error:  # numpy parses the header as Python, and much can be wrong with it
             reason = shorten(" ".join(str(error).split()))
-            raise damaged(f"{path} is damaged ({reason})") from None
+            raise encode_again(f"{path} is damaged ({reason})") from None
     if values.shape[:1] != (size,) or values.ndim > dimensions or values.dtype.name not in dtypes:
         wanted = f"{' or '.join(dtypes)} of shape ({size},)"
-        raise damaged(f"{path} holds {values.dtype.name} of shape {values.shape} instead of {wanted}")
+        raise encode_again(f"{path} holds {values.dtype.name} of shape {values.shape} instead of {wanted}")
     return values
 
 

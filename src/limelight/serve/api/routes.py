@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from ... import __version__
 from ...aspects.facts import require_aspects
-from ...errors import LimelightError
+from ...errors import wrong_task
 from ...network.parts import matrix_shape, pooling_of
 from ...runtime.model import Model
 from ...runtime.reader import Reader
@@ -365,8 +365,7 @@ def _threshold(model: Model, body: Body) -> float:
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if not find_task(model.task).is_class:
-        fault = f"abstain_below is for one class a text; the task is {model.task!r}"
-        raise LimelightError(fault, code="model-task")
+        raise wrong_task(f"abstain_below is for one class a text; the task is {model.task!r}")
     return least if least is not None else model.threshold(precision or 0.0)
 
 

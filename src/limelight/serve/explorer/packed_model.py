@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LimelightError, check_at_least, check_choice
+from ...errors import LimelightError, check_at_least, check_choice, wrong_task
 from ...explain.joint import page_rules
 from ...network.parts import rows_of
 from ...network.weights import pack_words
@@ -33,7 +33,7 @@ def check_packable(model: Model, words: int | None = None, precision: str = "flo
     """Raise if a page cannot run a model: before its data is read, which takes long."""
     if model.recipe.model.has_module:
         fault = "a page cannot run a part of your own; show the model with 'limelight explore' or 'serve'"
-        raise LimelightError(fault, code="model-task")
+        raise wrong_task(fault)
     if model.tokenizer.forbidden:
         fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
         raise LimelightError(fault, code="forbidden-words")

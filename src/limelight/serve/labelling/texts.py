@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ...errors import LimelightError, tidy_os_errors
+from ...errors import LimelightError, name_taken, no_rows, tidy_os_errors
 from ...labelling.journal import journal_of
 from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
@@ -90,7 +90,7 @@ def start_session(
     Classes that are new are noted in the journal, so that the next start has them without naming them again.
     """
     if not texts:
-        raise LimelightError("there are no texts to label", code="no-rows")
+        raise no_rows("there are no texts to label")
     if isinstance(model, str | Path):
         from ...runtime.model import Model
 
@@ -162,4 +162,4 @@ def check_ours(out: str | Path, table: Path | None) -> None:
     if table is not None and Path(out).exists() and Path(out).samefile(table):
         raise LimelightError(f"{out} is the table of texts; give another --out", code="same-file")
     if Path(out).exists() and not journal_of(out).exists():
-        raise LimelightError(f"{out} exists, and no labelling wrote it; give another --out", code="exists")
+        raise name_taken(f"{out} exists, and no labelling wrote it; give another --out")
