@@ -25,7 +25,7 @@ from .lifts import AspectTexts, Lifts
 from .model_report import Calibration, ModelReport, measure_calibration
 from .pages import render_lifts, render_report
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, same_answers, stream_texts
+from .variants import ReadTexts, as_model, count_words, predict_texts, same_answers, stream_texts
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
@@ -166,7 +166,7 @@ def _read(
     def columns(rows: np.ndarray) -> list[list[str] | None]:
         return [each and [each[k] for k in rows] for each in (texts, texts2)]
 
-    readings = read_texts(model, *columns(sample), progress=progress)  # type: ignore[arg-type]
+    readings = list(stream_texts(model, *columns(sample), progress=progress))  # type: ignore[arg-type]
     P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
     P[sample] = [each.probabilities for each in readings]
     rest = np.setdiff1d(np.arange(len(texts)), sample)

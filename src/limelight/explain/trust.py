@@ -16,7 +16,7 @@ from ..text.coerce import as_texts
 from ..text.tasks import find_task
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
-from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
+from .variants import ReadTexts, TokenIds, as_model, count_words, stream_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -87,7 +87,7 @@ def measure_trust(
         raise wrong_task("trust is measured by probabilities; this model predicts numbers")
     if not texts:
         raise no_rows("no texts to measure trust on; give at least one")
-    readings = read_texts(model, texts, texts2, progress=progress)
+    readings = list(stream_texts(model, texts, texts2, progress=progress))
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     if not short:
         message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"

@@ -95,17 +95,10 @@ def as_model(given: Any) -> Model:
     return model
 
 
-def read_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> list[AnyReading]:
-    """Read every text or pair, with a progress bar."""
-    return list(stream_texts(model, texts, texts2, progress=progress))
-
-
 def stream_texts(
     model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
 ) -> Iterator[Any]:
-    """The same, one reading after the other."""
+    """Read every text or pair, one after the other, with a progress bar."""
     with progress_bar("Reading" if progress else "", len(texts)) as bar:
         for each in model.read_stream(texts, texts2):
             yield each
