@@ -90,7 +90,7 @@ def _write(
     from ..storage.files import atomic_file
 
     if form in TABLES:
-        from ..search.hit_table import write_hits
+        from ..search.results import write_hits
 
         write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
@@ -106,7 +106,7 @@ def _render(
     form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None
 ) -> str:
     if form == "html":
-        from ..search.page import results_page
+        from ..search.results import results_page
 
         return results_page(queries, results, f"Search in {title}", rules)
     if form == "jsonl":
