@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..text.metrics import wilson
+from ..text.metrics import Z, wilson
 
-Z = 1.959964  # of a 95% interval
 FALSE_SHARE = 0.05  # of the differences called certain, that may be chance
 
 

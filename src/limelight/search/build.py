@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import LimelightError, bad_value, conflict, damaged, name_taken, warn
+from ..network.outputs import unit
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load, load_exactly
 from ..runtime.runner import progress_bar
-from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers, workshop
 from ..storage.locks import locked
 from .corpus import Corpus

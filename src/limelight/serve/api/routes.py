@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from ... import __version__
 from ...aspects.facts import require_aspects
+from ...network.outputs import unit
 from ...network.parts import matrix_shape, pooling_of
 from ...runtime.confidence import check_threshold
 from ...runtime.model import Model
 from ...runtime.reader import Reader
-from ...runtime.word_parts import unit
 from ...text.tasks import find_task
 from ...text.tokenizer import Tokenizer
 from ..http.bodies import Body, Item, check_words, count_words, items_of, texts_of

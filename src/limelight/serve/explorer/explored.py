@@ -11,11 +11,11 @@ import numpy as np
 from ...aspects.sums import AspectSum
 from ...config.recipe import DEFAULT_TASK
 from ...errors import no_rows, wrong_model, wrong_task
+from ...network.outputs import unit
 from ...runtime.batches import chunks
 from ...runtime.held_out import HeldOut
 from ...runtime.model import READ_AT_ONCE, Model
 from ...runtime.runner import progress_bar
-from ...runtime.word_parts import unit
 from ...text.learnt_rows import row_hash
 from ...text.questions import are_numbers, class_values
 from ...text.tasks import find_task

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import LimelightError, check_at_least, check_choice, wrong_task
 from ...explain.joint import page_rules
+from ...network.outputs import unit
 from ...network.parts import rows_of
 from ...network.weights import pack_words
 from ...runtime.model import Model
@@ -83,7 +84,7 @@ def _similar(model: Model, kept: int) -> np.ndarray:
     table, first = model.weights["words.weight"], len(SPECIAL)
     start, end = first + kept, min(len(table), first + MAX_WORDS_READ)
     own = table[first : min(start, end)]
-    directions = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    directions = unit(own)
     found = np.zeros((2, max(0, end - start)))
     for at in range(start, end, 2048):
         scores = table[at : min(at + 2048, end)] @ directions.T
