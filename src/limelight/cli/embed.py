@@ -45,13 +45,13 @@ def run(args: argparse.Namespace) -> None:
         _run_bulk(args)
         return
     check_no_engine(args)
-    from ..runtime.embeddings import array_header, embed_by, write_array, write_embedded
+    from ..runtime.embeddings import array_suffix, embed_by, write_array, write_embedded
     from ..runtime.reader import load
     from ..tables.writers import format_of
 
     form = format_of(args.out)
     if form is None:
-        array_header(args.out)
+        array_suffix(args.out)
     check_out(args)
     model = load(args.model, precision=args.precision, device=args.device)
     embed = embed_by(model, args.flat, args.vector, on_terminal())

@@ -102,12 +102,14 @@ def _dtype_name(tensor: Any) -> str:
     return str(getattr(tensor.dtype, "name", tensor.dtype)).removeprefix("torch.")
 
 
-class NpyWriter:
+class ArrayWriter:
     """An array that grows by rows in an open file; their number goes into the header at the end.
+
+    The file is .npy; or, with the name of a tensor in it, .safetensors.
 
     >>> import io
     >>> file = io.BytesIO()
-    >>> writer = NpyWriter(file, np.uint16)
+    >>> writer = ArrayWriter(file, np.uint16)
     >>> writer.append(np.array([1, 2]))
     >>> writer.append(np.array([3]))
     >>> writer.finish()
@@ -116,26 +118,23 @@ class NpyWriter:
     [1, 2, 3]
     """
 
-    def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike) -> None:
-        self.rows = 0
-        self.file, self._dtype = file, np.dtype(dtype).newbyteorder("<")
-        self._row_shape: tuple[int, ...] = ()
+    def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike, tensor: str | None = None) -> None:
+        self.shape: tuple[int, ...] = (0,)
+        self.file, self._dtype, self._tensor = file, np.dtype(dtype).newbyteorder("<"), tensor
 
     def append(self, values: np.ndarray) -> None:
         """Add rows below those already there; all must have one shape."""
-        if self.rows == 0:
-            self._row_shape = values.shape[1:]
-            self._write_header()
+        if self.shape[0] == 0:
+            self.shape = 0, *values.shape[1:]
+            self.finish()
         self.file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
-        self.rows += len(values)
+        self.shape = self.shape[0] + len(values), *self.shape[1:]
 
     def finish(self) -> None:
-        """Complete the header; the file stays open."""
-        self._write_header()
-
-    def _write_header(self) -> None:
-        # numpy pads the header: the number of rows may grow without moving what follows.
-        shape = (self.rows, *self._row_shape)
-        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
+        """Complete the header, which has room for any number of rows; the file stays open."""
         self.file.seek(0)
+        if self._tensor:
+            self.file.write(safetensors_header({self._tensor: (self._dtype.name, self.shape)}, size=264))
+            return
+        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": self.shape}
         npy.write_array_header_1_0(self.file, header)
