@@ -149,8 +149,7 @@ def read_config(folder: str | Path) -> IndexConfig:
     limelight.errors.LimelightError: no such folder is not an index; make one with: limelight index
     """
     try:
-        with tidy_os_errors(f"cannot read {folder}"):
-            return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
+        return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
     except LimelightError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
             fault = f"{folder} is not an index; make one with: limelight index"

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import LimelightError, wrong_file
+from ..errors import LimelightError, tidy_os_errors, wrong_file
 from .files import old_folders
 from .locks import is_same_file
 
@@ -42,7 +42,7 @@ def open_regular(path: str | Path, folder: int | None = None) -> BufferedReader:
 
 def read_regular(path: str | Path, largest: int) -> bytes:
     """The bytes of a regular file of at most `largest` bytes; a larger one is refused before it is read."""
-    with open_regular(path) as file:
+    with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
         return read_whole(file, Path(path).name, largest)
 
 

@@ -176,8 +176,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise LimelightError(
             f"{folder} is not an encoded data set (no dataset.json); encode one first", code="not-a-dataset"
         )
-    with tidy_os_errors(f"cannot read {path}"):
-        content = read_regular(path, MAX_DESCRIPTION)
+    content = read_regular(path, MAX_DESCRIPTION)
     try:
         description = parse_object(content, path.name)
     except LimelightError as error:

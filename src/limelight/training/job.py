@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..errors import LimelightError, damaged, name_taken, tidy_os_errors
+from ..errors import LimelightError, damaged, name_taken
 from ..storage.files import atomic_file, check_replaceable
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
@@ -79,8 +79,7 @@ class Job(ABC):
             done = f"; {out} itself is complete" if (out / "config.json").is_file() else ""
             missing = f"there is no interrupted run for {out} ({path} is missing){done}"
             raise LimelightError(missing, code="run-missing")
-        with tidy_os_errors(f"cannot read {path}"):
-            content = read_regular(path, MAX_JOB_BYTES)
+        content = read_regular(path, MAX_JOB_BYTES)
         try:
             found = parse_object(content, path.name)
             if (version := found.pop("format", None)) != FORMAT:
