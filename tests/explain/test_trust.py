@@ -11,8 +11,7 @@ import pytest
 
 from explain.models import HIGH, LOW, random_model, word_spotter
 from limelight.explain import attribute, measure_trust
-from limelight.explain.faithfulness import SHARES, Faithfulness, measure_faithfulness
-from limelight.explain.trust import Trust
+from limelight.explain.trust import SHARES, Faithfulness, Trust, measure_faithfulness
 from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model
 from refusing import refuses

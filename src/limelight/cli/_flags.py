@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, check_at_least
-from ._parser import add_flag, conflict
+from ..errors import check_at_least, conflict, needs_extra
+from ._parser import add_flag
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -78,8 +78,7 @@ def needs_serve(command: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        fault = f"{command} needs {error.name}: pip install '.[serve]'"
-        raise LimelightError(fault, code="needs-extra") from None
+        raise needs_extra(f"{command} needs {error.name}: pip install '.[serve]'") from None
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:

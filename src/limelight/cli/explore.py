@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, conflict, warn, wrong_task
 from ._flags import COLUMNS, add_shared, needs_serve
-from ._parser import add_flag, conflict, wrong_model
+from ._parser import add_flag
 from ._results import check_out
 from ._rows import load_models, sample_rows, table_rows
 from ._streams import on_terminal
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     for name, model in zip(names, models, strict=True):
         if model.task != models[0].task:
             both = f"the task of {name} is {model.task!r} and that of {names[0]} {models[0].task!r}"
-            raise wrong_model(f"{both}; compare two models of the same task")
+            raise wrong_task(f"{both}; compare two models of the same task")
     if args.out:
         _save(args, models[0])
     else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..errors import conflict
 from ..tables import WRITABLE
 from ._flags import add_shared, needs_serve
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\

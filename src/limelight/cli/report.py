@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, conflict, warn
 from ._flags import COLUMNS, add_shared, check_least
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import check_out, print_result
 from ._rows import sample
 from ._streams import on_terminal

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, warn
+from ..errors import conflict, no_rows, warn
 from ..tables import WRITABLE
 from ._flags import add_shared, check_least
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import check_out, output_format
 from ._rows import standard_input
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         require_format(args.out)
     queries = args.query or [line for line in standard_input("query", "query") if line.strip()]
     if not queries:
-        raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
+        raise no_rows("no query; give one as an argument or on standard input")
     index = Index.open(args.index, model=args.model)
     for source in index.config.sources:
         if not source.finished:
@@ -90,7 +90,7 @@ def _write(
     from ..storage.files import atomic_file
 
     if form in TABLES:
-        from ..search.hit_table import write_hits
+        from ..search.results import write_hits
 
         write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
@@ -106,7 +106,7 @@ def _render(
     form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None
 ) -> str:
     if form == "html":
-        from ..search.page import results_page
+        from ..search.results import results_page
 
         return results_page(queries, results, f"Search in {title}", rules)
     if form == "jsonl":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, wrong_file, wrong_task
 from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
 from ..runtime.held_out import HeldOut
@@ -137,7 +137,7 @@ def check_task(model: Model) -> None:
     """Raise unless a report shows the model's task."""
     if find_task(model.task).is_number:
         fault = "a report on predicted numbers needs aspects ('limelight aspects')"
-        raise LimelightError(f"{fault}; or use 'limelight evaluate'", code="model-task")
+        raise wrong_task(f"{fault}; or use 'limelight evaluate'")
 
 
 def save_report(
@@ -150,7 +150,7 @@ def save_report(
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
         name = Path(path).name
-        raise LimelightError(f"a report is an HTML page: {name} must end in .html", code="file-type")
+        raise wrong_file(f"a report is an HTML page: {name} must end in .html")
     check_writable(Path(path).parent)  # before the long work
     report = measure_report(model, texts, labels, texts2, **options)
     with atomic_file(path, overwrite) as file:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
 from ..explain.render import render_page
 from ..storage.files import atomic_file, check_output_file
 from ..tables import WRITABLE
@@ -46,7 +46,7 @@ def read_labelled(
         labels.append(values[1])
         numbers.append(table.number)
     if not texts:
-        raise LimelightError(f"{table.path} has no rows to check", code="no-rows")
+        raise no_rows(f"{table.path} has no rows to check")
     return texts, labels, numbers
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from .linear_parts import Full, Linear, LinearPart, Pruned, Weights
 from .modules import OURS, Modules
 
@@ -56,9 +56,7 @@ def word_size(recipe: ModelRecipe) -> int:
 def _bilstm(recipe: ModelRecipe, d: int) -> Shapes:
     u, layers = recipe.hidden, Shapes()
     if recipe.layers > MAX_LAYERS:
-        raise LimelightError(
-            f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}", code="option-value"
-        )
+        raise bad_value(f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}")
     for k in range(recipe.layers):
         layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
         layers[f"encoder.W_hh_{k}"] = (2, 4 * u, u)

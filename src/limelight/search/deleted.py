@@ -9,9 +9,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from ..errors import damaged
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file
-from .shards import damaged, map_tensors
+from .shards import map_tensors
 
 
 @dataclass(frozen=True)

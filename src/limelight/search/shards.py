@@ -19,14 +19,13 @@ import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
@@ -38,7 +37,6 @@ ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes f
 SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
 _COLUMNS = b'"columns": '
-damaged = partial(LimelightError, code="file-damaged")
 _KINDS: dict[str, type] = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
 
 

@@ -29,7 +29,7 @@ import numpy as np
 import tokenizers
 from tokenizers import pre_tokenizers
 
-from ..errors import LimelightError, bad_value, tidy_os_errors
+from ..errors import LimelightError, bad_value
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
@@ -146,8 +146,7 @@ class Tokenizer:
 
         >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
         """
-        with tidy_os_errors(f"cannot read {path}"):
-            content = read_regular(path, MAX_TOKENIZER)
+        content = read_regular(path, MAX_TOKENIZER)
         try:
             return cls(content.decode())
         except ValueError as error:

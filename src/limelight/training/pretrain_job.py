@@ -204,9 +204,7 @@ class PretrainJob(Job):
 
         path = self.folder / "prepared.json"
         if path.is_file():  # a run of an older version has none
-            with tidy_os_errors(f"cannot read {path}"):
-                found = parse_object(read_regular(path, MAX_JOB_BYTES), path.name)
-            check_identity(path, found, digests)
+            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
 
     def _encode(self, show: bool) -> Dataset:
         from ..text.encode import encode_tables

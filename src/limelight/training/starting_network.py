@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import DEFAULT_TASK, Recipe
-from ..errors import LimelightError
+from ..errors import bad_value
 from ..network.modules import OURS, Modules
 from ..network.parts import HEADS, shapes
 from ..network.torch.encoder import BiLSTM
@@ -52,8 +52,7 @@ def build_network(
 ) -> Network:
     """The network for a data set on the CPU, with its starting weights; the user's `modules` are copied."""
     if recipe.model.is_reader:
-        wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
-        raise LimelightError(wrong, code="option-value")
+        raise bad_value("head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
