@@ -15,7 +15,8 @@ from inference import random_model
 
 from limelight.bundled import sentences
 from limelight.config.presets import preset
-from limelight.explain import attribute
+from limelight.explain.attribution import attribute_readings
+from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 
@@ -48,7 +49,9 @@ def main() -> None:
         ways = {
             "predict": lambda model=model: model.predict_proba(first, second),
             "what decided": lambda model=model: model.read_many(first, second),
-            "leave one out": lambda model=model: attribute(model, first, second, by="leave-one-out"),
+            "leave one out": lambda model=model: attribute_readings(
+                ReadTexts(model, model.read_many(first, second)), "leave-one-out"
+            ),
         }
         for way, run in ways.items():
             print(

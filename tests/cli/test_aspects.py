@@ -141,17 +141,3 @@ def test_forbidden_words(call, refused, folder, tmp_path):
 
 def review_lines(folder: Path, text: str) -> Path:
     return write_csv(folder / "one.csv", text=[text])
-
-
-def test_the_names_in_a_column_are_forbidden_but_not_ordinary_words(call, refused, folder, tmp_path):
-    texts = ["we like the Tucan and its hotel bar", "in Tucan the hotel is fine", "to Tucan or no hotel"] * 2
-    hotels = ["Hotel Tucan"] * 4 + ["Iberostar Hotel", ""]
-    table = write_csv(tmp_path / "stays.csv", text=texts, hotel=hotels)
-    flags = ("--forbid-values-of", "hotel", "--data", table, "--text", "text")
-    _, out, _ = call("aspects", folder, *flags, "--forbid", "hilton")
-    assert out.splitlines()[-2:] == [
-        "not read: hilton, iberostar, tucan",
-        "still read, because the texts use them as ordinary words: hotel",
-    ]
-    assert "belong together" in refused("aspects", folder, "--forbid-values-of", "hotel")
-    assert "no-such" in refused("aspects", folder, "--forbid-values-of", "no-such", "--data", table)

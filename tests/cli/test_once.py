@@ -58,7 +58,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "explore MODEL c.csv --save o.html",
         "report MODEL a.csv --label stars --out o.html",
         "report ROOMS c.csv --out o.html",
-        "aspects ROOMS --data b.csv --text text --forbid-values-of stars",
     ],
 )
 def test_a_command_reads_its_tables_once(argv, place, passes, model, call):

@@ -8,11 +8,22 @@ from math import exp
 import numpy as np
 
 from limelight.config.recipe import Recipe
+from limelight.explain.attribution import attribute_readings
+from limelight.explain.variants import ReadTexts
 from limelight.reading.reading import Reading
 from limelight.reading.row_names import row_words
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 from trained import LABELS, network_of, recipe_of, tokenizer, weights_of
+
+
+def attribute(
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, by: str = "leave-one-out"
+) -> list:
+    """For each text (n,) the weights of its words; for each pair, one array per text."""
+    read = ReadTexts(model, [*model.read_many(texts, texts2)])
+    split = [ids.split(each) for ids, each in zip(read.ids, attribute_readings(read, by), strict=True)]
+    return [each if model.pair else each[0] for each in split]
 
 
 def random_model(pair: str | None = None, **options) -> Model:

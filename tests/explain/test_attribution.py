@@ -7,8 +7,8 @@ import contextlib
 import numpy as np
 import pytest
 
-from explain.models import random_model
-from limelight.explain import attribute, measure_trust, variants
+from explain.models import attribute, random_model
+from limelight.explain import measure_trust, variants
 from limelight.explain.attribution import METHODS, explain_by
 from limelight.explain.variants import ReadTexts
 from limelight.reading import to_html

@@ -9,7 +9,7 @@ import numpy as np
 
 from limelight.explain.leaks import Leaks
 from limelight.reading.reading import GOOD_SOUP, Reading
-from limelight.text.names import Names, words_of_names
+from limelight.text.names import Names
 
 
 def reading(text: str) -> Reading:
@@ -49,13 +49,6 @@ def names_in(*texts: str) -> Names:
 def test_a_word_at_the_start_of_a_sentence_or_in_capitals_is_no_name() -> None:
     names = names_in("Rooms are fine . Breakfast was BAD", '" Lobby " : Pool')
     assert not any(map(names.has, ("rooms", "breakfast", "bad", "lobby", "pool")))
-
-
-def test_ordinary_words_of_names_stay() -> None:
-    names = names_in("we like the Grand Hotel Tucan , a grand hotel where the hotel bar")
-    assert words_of_names(["Hotel", "Tucan", "of", "Unseen", "&", "7"], names) == (
-        ["tucan", "of", "unseen"], ["hotel"],
-    )  # fmt: skip
 
 
 def test_without_texts_or_groups_nothing_is_found() -> None:

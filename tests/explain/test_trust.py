@@ -9,8 +9,8 @@ from math import ceil
 import numpy as np
 import pytest
 
-from explain.models import HIGH, LOW, random_model, word_spotter
-from limelight.explain import attribute, measure_trust
+from explain.models import HIGH, LOW, attribute, random_model, word_spotter
+from limelight.explain import measure_trust
 from limelight.explain.trust import SHARES, Faithfulness, Trust, measure_faithfulness
 from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model

@@ -14,7 +14,7 @@ from tests.refusing import refuses
 
 import limelight
 from limelight import TextClassifier
-from limelight.explain.attribution import attribute
+from limelight.explain.attribution import explain_by
 from limelight.explain.trust import measure_trust
 from limelight.reading import to_svg
 from limelight.text.open_words import OpenTokenizer
@@ -120,8 +120,9 @@ def _plain_folder(parent):
 def test_explained_and_trusted(trained):
     clf, _, _ = trained
     texts = ["Good zoom soup!", "The cold waiter"]
-    for weights, text in zip(attribute(clf, texts, by="leave-one-out"), texts, strict=True):
+    for text in texts:
         reading = clf.read(text)
+        weights = explain_by(clf, reading, "leave-one-out").decided
         without = [
             " ".join(w for k, w in enumerate(reading.words) if k != out) for out in range(len(weights))
         ]

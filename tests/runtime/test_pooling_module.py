@@ -11,7 +11,7 @@ from tests.refusing import refuses
 
 import limelight
 from limelight import PairClassifier, TextClassifier
-from limelight.explain.attribution import attribute
+from limelight.explain.attribution import explain_by
 from limelight.explain.trust import measure_trust
 from limelight.network.modules import Modules, check_modules
 from limelight.reading import to_html, to_svg
@@ -98,7 +98,7 @@ def test_it_is_explained_and_drawn(trained):
     reading = model.read("Good soup, cold waiter!")
     assert "falls when no row reads the word" in to_html(reading)
     assert "<svg" in to_svg(reading)
-    assert attribute(model, ["Good soup"], by="leave-one-out")[0].shape == (2,)
+    assert explain_by(model, model.read("Good soup"), "leave-one-out").decided.shape == (2,)
     assert measure_trust(model, TEXTS[:4]).texts == 4
     assert model.read("Good", label="-", against="+").versus == "+"
     with refuses("model-task"):

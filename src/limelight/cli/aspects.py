@@ -12,7 +12,7 @@ from ..errors import conflict
 from ._flags import add_shared, check_least
 from ._parser import add_flag
 from ._results import check_out, print_result
-from ._rows import sample, table_rows
+from ._rows import sample
 from ._streams import on_terminal
 
 if TYPE_CHECKING:
@@ -28,17 +28,14 @@ trained.
   limelight aspects model --set hotels            also restaurants, products, apps, or a JSON file
   limelight aspects model --find 8 --data reviews.csv --text text
   limelight aspects model --out own.json          edit the file, and then: --set own.json
-  limelight aspects model --forbid hilton,marriott      the model does not read these words any more
-  limelight aspects model --forbid-values-of hotel --data reviews.csv      nor the names in this column"""
+  limelight aspects model --forbid hilton,marriott      the model does not read these words any more"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(parser, "--data", "FILE", "table for --find or --forbid-values-of")
+    add_flag(parser, "--data", "FILE", "table for --find")
     add_shared(parser, "--json", "--text", "--skip-bad")
     add_flag(parser, "--forbid", "WORD,...", "words that the model must not read, as if no text had them")
-    values = "forbid the words of this column of --data, but for those that its texts use as ordinary words"
-    add_flag(parser, "--forbid-values-of", "COL", values)
     add_flag(parser, "--allow", "WORD,...", "let it read words again that were forbidden")
     group = parser.add_mutually_exclusive_group()
     add_flag(group, "--set", "FILE_OR_NAME", "the aspects of a JSON file or a list, in place of the model's")
@@ -62,16 +59,13 @@ def run(args: argparse.Namespace) -> None:
         write_aspects(args.model, found, f"set {args.set}")
     else:
         found = read_aspects(args.model)
-    names, ordinary = _words_of_values(args)
-    forbidden = _forbidden(args, names)
+    forbidden = _forbidden(args)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = searched.format() if searched is not None else _format(args.model, found)
     if searched is not None:
         data["found"] = searched.to_json()
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
-    if ordinary:
-        text += f"\nstill read, because the texts use them as ordinary words: {', '.join(ordinary)}"
     if args.out:
         _save(found, args)
         text += f"\nsaved {args.out}"
@@ -91,10 +85,9 @@ def _check(args: argparse.Namespace) -> None:
 
     check_least(args, find=1)
     check_out(args)
-    if (args.find is not None or args.forbid_values_of is not None) != bool(args.data):
+    if (args.find is not None) != bool(args.data):
         example = "limelight aspects model --find 8 --data a.csv"
-        flags = "--find N or --forbid-values-of"
-        raise conflict(f"{flags}, and --data FILE belong together: {example}")
+        raise conflict(f"--find N and --data FILE belong together: {example}")
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
     check_words(_words(args.forbid) + _words(args.allow))
@@ -104,30 +97,13 @@ def _words(given: str | None) -> list[str]:
     return [] if given is None else given.split(",")
 
 
-def _words_of_values(args: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """The words of the column that --forbid-values-of names: those to forbid, and ordinary ones."""
-    if args.forbid_values_of is None:
-        return [], []
-    from ..runtime.model import Model
-    from ..tables.cells import as_text
-    from ..tables.rows import is_missing
-    from ..text.names import Names, words_of_names
-    from ..text.tokenizer import Tokenizer
-
-    split, names, values = Tokenizer.from_words([]).split, Names(), set[str]()
-    for row in table_rows(args, Model.load(args.model), need_label=False, further=[args.forbid_values_of]):
-        names.add(split(row.text))
-        values.add("" if is_missing(row.cells[0]) else as_text(row.cells[0]))
-    return words_of_names([word for value in sorted(values) for word in split(value)], names)
-
-
-def _forbidden(args: argparse.Namespace, names: list[str]) -> list[str]:
-    """The words that the model must not read, after --forbid, --forbid-values-of and --allow."""
+def _forbidden(args: argparse.Namespace) -> list[str]:
+    """The words that the model must not read, after --forbid and --allow."""
     from ..runtime.forbidden import read_forbidden, write_forbidden
 
-    if args.forbid is None and args.allow is None and not names:
+    if args.forbid is None and args.allow is None:
         return read_forbidden(args.model)
-    return write_forbidden(args.model, [*_words(args.forbid), *names], _words(args.allow))
+    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
 
 
 class _Search(NamedTuple):

@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from .attribution import attribute, explain_by
+    from .attribution import explain_by
     from .joint import joint_words
     from .lifts import measure_lifts
     from .report import save_report, to_report
     from .trust import measure_trust
 
-__all__ = [
-    "attribute",
-    "explain_by",
-    "joint_words",
-    "measure_lifts",
-    "measure_trust",
-    "save_report",
-    "to_report",
-]
+__all__ = ["explain_by", "joint_words", "measure_lifts", "measure_trust", "save_report", "to_report"]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "attribution": "attribute explain_by",
+        "attribution": "explain_by",
         "joint": "joint_words",
         "lifts": "measure_lifts",
         "report": "save_report to_report",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,36 +24,19 @@ _USUAL_WAY: dict[str, Any] = {
     "trust": "", "decided_further": (), "bias": None, "bias_further": (), "versus": None, "row_weights": None,
     "scores": None,
 }  # fmt: skip
-DEFAULT = "leave-one-out"  # as faithful as integrated gradients: docs/log/2026-11-18-trust-in-full.md
 
 
-def attribute(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, by: str = DEFAULT
-) -> list[Any]:
-    """For each text (n,): how much its prediction rests on each word; for each pair, one array per text.
+def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
+    """(n + m,) for each reading: how much its prediction rests on each word.
 
-    - "effect": what decided, as in every picture: what the word adds to the predicted class's logit
-      through the rows, exact for a linear head; in a pair, what the logit loses when the word is left out of
-      the attention (see runtime/decided.py). One pass for any;
+    - "effect": what decided, as in every picture: the word's share in the predicted class's probability,
+      exact for a linear head; in a pair, how far it falls when no row reads the word (runtime/decided.py);
     - "attention": the overall attention, the rows of A summed: what was read, not what it was read for;
     - "leave-one-out": how much the predicted class's probability drops without the word; a text of n words
       is read n times, which takes a while for a very long one.
 
-    All but the attention are signed: a negative word speaks against the prediction. `explain_by`
-    puts them into a reading, to draw.
-
-    >>> model = Model.load("reviews")  # doctest: +SKIP
-    >>> attribute(model, ["Good soup"], by="leave-one-out")  # doctest: +SKIP
-    [array([0.61, 0.02])]
+    All but the attention are signed: a negative word speaks against the prediction.
     """
-    model = as_model(model)
-    read = ReadTexts(model, [*model.read_many(texts, texts2)])
-    split = [ids.split(each) for ids, each in zip(read.ids, attribute_readings(read, by), strict=True)]
-    return [each if model.pair else each[0] for each in split]
-
-
-def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
-    """(n + m,) for each reading, as in `attribute`."""
     check_choice("by", by, METHODS)
     if by == "attention":
         return [np.concatenate([side.overall for side in each.sides]) for each in read.readings]

@@ -15,7 +15,7 @@ from ..runtime.held_out import HeldOut, development_sentence
 from ..text.metrics import Metrics
 from ..text.tasks import find_task
 from .leaks import Leak
-from .lifts import CLASS, Lifts
+from .lifts import Lifts
 from .lifts_page import LiftsPage
 from .model_report import FEW_CLASSES, ModelReport
 from .render import render_page
@@ -31,7 +31,7 @@ def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:
     """The page on the aspects of a model alone, and why there is nothing else."""
     return render_page(
         "lifts_page.html.jinja", title=_title(name, data), first=LiftsPage(lifts).given(),
-        leaks=lifts.leaks, of_group=_of_group(lifts.leaks, lifts), name=name, data=data,
+        leaks=lifts.leaks, name=name, data=data,
         why_alone=why_alone,
     )  # fmt: skip
 
@@ -51,7 +51,7 @@ def render_report(
     task, sides = find_task(report.model.task), report.readings[0].sides
     return render_page(
         "report.html.jinja", report=report, data=data, sure=EXAMPLE_CONFIDENCE,
-        leaks=leaks, of_group=_of_group(leaks, lifts), name=report.name, seen=seen,
+        leaks=leaks, name=report.name, seen=seen,
         seen_said=seen.sentences(development_sentence(report.model.facts)),
         title=_title(report.name, data), first_page=LiftsPage(lifts).given() if lifts else None,
         methods=dict.fromkeys(captions.method(side.decided_by, task.name) for side in sides),
@@ -60,12 +60,6 @@ def render_report(
         examples=_examples(report, rng), errors=_errors(report),
         taken_for=_taken_for(report),
     )  # fmt: skip
-
-
-def _of_group(leaks: Sequence[Leak], lifts: Lifts | None) -> str:
-    """The column of groups whose values can be forbidden, if any of the words tells one."""
-    by = lifts.groups.by if lifts and lifts.groups else ""
-    return by if by != CLASS and any(each.group for each in leaks) else ""
 
 
 def _examples(report: ModelReport, rng: np.random.Generator) -> list[list[Markup]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 MIN_TIMES, MIN_SHARE = 3, 0.8  # inside sentences: of a name, and how often it then has its capital letter
@@ -43,17 +43,3 @@ class Names:
         """Whether a word, casefolded, is mostly written as a name."""
         times = self.times[word]
         return times >= MIN_TIMES and self.capital[word] >= MIN_SHARE * times and word not in _GENERAL
-
-
-def words_of_names(words: Iterable[str], names: Names) -> tuple[list[str], list[str]]:
-    """The words of names, casefolded: those that nothing but a name has, and those that texts use otherwise.
-
-    >>> names = Names()
-    >>> for text in ("the hotel was good", "our hotel", "this hotel is"):
-    ...     names.add(text.split())
-    >>> words_of_names(["Tucan", "Hotel", "&", "Hotel"], names)
-    (['tucan'], ['hotel'])
-    """
-    single = dict.fromkeys(word.casefold() for word in words if len(word) > 1 and word.isalpha())
-    own = [word for word in single if names.has(word) or not names.times[word]]
-    return own, [word for word in single if word not in own]
