@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimelightError, bad_value, conflict
@@ -60,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for name, (takes, about) in _FLAGS.items():
         group.add_argument(
             f"--{name}", dest="edits", action="append", default=[], metavar=takes, help=about,
-            type=partial(_named, name),
+            type=lambda given, name=name: (name, given),  # type: ignore[misc]
         )  # fmt: skip
 
 
@@ -70,16 +68,14 @@ def run(args: argparse.Namespace) -> None:
 
     _check(args)
     searched = _find(args)  # before the folder is locked: it takes a while
-    edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
-    changes = [(name, given, edits[name]) for name, given in args.edits]
-    done, anew = [f"{name} {given}" for name, given in args.edits], bool(changes) and changes[0][0] in _ANEW
 
     def change(aspects: Aspects) -> Aspects:
-        for name, given, edit in changes:
-            aspects = _edited(aspects, name, given, edit)
+        for name, given in args.edits:
+            aspects = searched.aspects if name == "find" and searched else _edited(aspects, name, given)
         return aspects
 
-    if done:
+    if args.edits:
+        done, anew = [f"{name} {given}" for name, given in args.edits], args.edits[0][0] in _ANEW
         found = write_aspects(args.model, change, *done, anew=anew)
     else:
         found = read_aspects(args.model)
@@ -196,52 +192,25 @@ def _find(args: argparse.Namespace) -> _Search | None:
     return _Search(found, len(rows), count, name)
 
 
-def _named(name: str, given: str) -> tuple[str, str]:
-    return name, given
+def _edited(aspects: Aspects, edit: str, given: str) -> Aspects:
+    from ..aspects.seeds import Aspects
 
-
-def _edited(aspects: Aspects, name: str, given: str, edit: Callable[[Aspects, str], Aspects]) -> Aspects:
     try:
-        return edit(aspects, given)
+        if edit == "set":
+            return Aspects.of(given)
+        if edit == "remove":
+            name, mark, words = given.partition("=")
+            return aspects.remove(name, words.split(",") if mark else None)
+        left, right = given.split("=")
+        if edit == "rename":
+            return aspects.rename(left, right)
+        return (
+            aspects.merge(left.split("+"), right) if edit == "merge" else aspects.add(left, right.split(","))
+        )
     except ValueError as error:
         if isinstance(error, LimelightError):
             raise
-        raise bad_value(f"--{name} is {given!r}; it must look like {_FLAGS[name][0]}") from None
-
-
-def _rename(aspects: Aspects, given: str) -> Aspects:
-    old, new = given.split("=")
-    return aspects.rename(old, new)
-
-
-def _merge(aspects: Aspects, given: str) -> Aspects:
-    names, new = given.split("=")
-    return aspects.merge(names.split("+"), new)
-
-
-def _add(aspects: Aspects, given: str) -> Aspects:
-    name, words = given.split("=")
-    return aspects.add(name, words.split(","))
-
-
-def _remove(aspects: Aspects, given: str) -> Aspects:
-    name, mark, words = given.partition("=")
-    return aspects.remove(name, words.split(",") if mark else None)
-
-
-def _set(_: Aspects, given: str) -> Aspects:
-    from ..aspects.seeds import Aspects
-
-    return Aspects.of(given)
-
-
-_EDITS: dict[str, Callable[[Any, str], Any]] = {
-    "set": _set,
-    "rename": _rename,
-    "merge": _merge,
-    "add": _add,
-    "remove": _remove,
-}
+        raise bad_value(f"--{edit} is {given!r}; it must look like {_FLAGS[edit][0]}") from None
 
 
 def _format(model: str, aspects: Aspects) -> str:
