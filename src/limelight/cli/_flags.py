@@ -35,6 +35,8 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
         ("float32", "int8", "bf16"),
         "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
     ),
+    "--port": ("N", "port (default: any that is free)"),
+    "--no-browser": ("", "print the address and open nothing"),
     "--abstain-below": ("P", "give no label where its probability is lower than this (0 to 1)"),
     "--target-precision": (
         "P", "choose that probability for answers of which this share is right, such as 0.95",

@@ -87,7 +87,7 @@ def _write(
     args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
     rules: WordRules | None,
 ) -> None:  # fmt: skip
-    from ..storage.files import atomic_file
+    from ..storage.files import write_file
 
     if form in TABLES:
         from ..search.results import write_hits
@@ -98,8 +98,7 @@ def _write(
     if not args.out:
         print(text, end="")
         return
-    with atomic_file(args.out, args.overwrite) as file:
-        file.write(text.encode(errors="replace"))
+    write_file(args.out, text, args.overwrite)
 
 
 def _render(

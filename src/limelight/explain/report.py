@@ -16,7 +16,7 @@ from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
 from ..runtime.held_out import HeldOut
 from ..runtime.model import Model
-from ..storage.files import atomic_file, check_writable
+from ..storage.files import check_writable, write_file
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
@@ -153,8 +153,7 @@ def save_report(
         raise wrong_file(f"a report is an HTML page: {name} must end in .html")
     check_writable(Path(path).parent)  # before the long work
     report = measure_report(model, texts, labels, texts2, **options)
-    with atomic_file(path, overwrite) as file:
-        file.write(report.html().encode(errors="replace"))  # it may hold file names that are not UTF-8
+    write_file(path, report.html(), overwrite)  # it may hold file names that are not UTF-8
     return report
 
 

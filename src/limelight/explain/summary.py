@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..aspects.seeds import plain_name
 from ..errors import wrong_task
 from ..runtime.model import Model
-from ..storage.files import atomic_file
+from ..storage.files import write_file
 from ..text.labels import Label
 from .intervals import Mean
 from .lifts import Lift, Lifts, Quote, measure_lifts
@@ -52,8 +52,7 @@ def save_summary(
     """
     given = {"dates": dates, "groups": groups, "by": by, "labels": labels, "progress": progress}
     summary = Summary(measure_lifts(model, texts, **given), title)  # type: ignore[arg-type]
-    with atomic_file(path, overwrite) as file:
-        file.write(summary.html().encode(errors="replace"))
+    write_file(path, summary.html(), overwrite)
     return summary
 
 

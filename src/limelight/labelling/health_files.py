@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import LimelightError, no_rows
 from ..explain.render import render_page
-from ..storage.files import atomic_file, check_output_file
+from ..storage.files import check_output_file, write_file
 from ..tables import WRITABLE
 from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import Columns
@@ -65,8 +65,7 @@ def save_health(
     """Write the page, or by the file's name the table."""
     check_health_file(path, overwrite)
     if Path(path).suffix.lower() in PAGES:
-        with atomic_file(path, overwrite) as file:
-            file.write(health_page(health, data).encode(errors="replace"))
+        write_file(path, health_page(health, data), overwrite)
         return
     kept = KeptColumns(["text"], ["text"], str(path))
     with write_table(path, str(format_of(path)), NEW, kept, overwrite=overwrite) as writer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bundled import FONT_FAMILY, font_files
 from ..errors import needs_extra, warn, wrong_file
-from ..storage.files import atomic_file
+from ..storage.files import write_file
 from .comparison import Comparison
 from .html import to_page
 from .row_groups import group_rows
@@ -51,8 +51,7 @@ def save_picture(
             f"the name must end in one of {', '.join(formats)}"
         )
     content = _draw_as(kind, reading if isinstance(reading, list) else [reading], several, rows)
-    with atomic_file(path, overwrite) as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
+    write_file(path, content, overwrite)
 
 
 def _draw_as(kind: str, given: list[Drawable | str], several: bool, rows: bool) -> str | bytes:

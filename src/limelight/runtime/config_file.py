@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from .. import __version__
 from ..config.recipe import MODULES, POOLING_MODULE
 from ..errors import LimelightError, damaged, tidy_os_errors
-from ..storage.files import atomic_file, old_folders
+from ..storage.files import old_folders, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import open_together, read_regular, read_whole
@@ -68,8 +68,7 @@ def replace_facts(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
             config = saved.config
         config["facts"] = change(config)
         content = _sealed(config)
-        with atomic_file(path / "config.json") as file:
-            file.write(content)
+        write_file(path / "config.json", content)
 
 
 def _sealed(config: dict[str, Any]) -> bytes:

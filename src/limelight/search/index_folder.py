@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LimelightError, damaged, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_file
+from ..storage.files import FolderLayout, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
 from .deleted import DeletedEntry, read_deleted
@@ -112,8 +112,7 @@ class IndexConfig:
 def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> None:
     """Replace index.json in one step; without `overwrite`, it must be the first."""
     data = {"format": FORMAT, "limelight": __version__, **asdict(config)}
-    with atomic_file(folder / FILE, overwrite) as file:
-        file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
+    write_file(folder / FILE, json.dumps({**data, "sha256": _checksum(data)}, indent=1), overwrite)
 
 
 def remove_strays(folder: Path, config: IndexConfig) -> None:

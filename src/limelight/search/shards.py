@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
-from ..storage.files import atomic_file
+from ..storage.files import write_file
 from ..storage.json_file import parse_object
 from .keys import hash_keys, key_text
 from .postings import POSTINGS, Postings, pack_postings
@@ -178,8 +178,7 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
     """Write a shard that no index.json names yet."""
     digest = hashlib.sha256(content).hexdigest()
     entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
-    with atomic_file(folder / entry.file) as file:
-        file.write(content)
+    write_file(folder / entry.file, content)
     return entry
 
 

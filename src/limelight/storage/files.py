@@ -57,6 +57,12 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
             fsync(path.parent)
 
 
+def write_file(path: str | Path, content: str | bytes, overwrite: bool = True) -> None:
+    """Write a file as `atomic_file` does; half a character, which is not text, becomes a question mark."""
+    with atomic_file(path, overwrite) as file:
+        file.write(content.encode(errors="replace") if isinstance(content, str) else content)
+
+
 @contextlib.contextmanager
 def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, then put it in place as a whole.

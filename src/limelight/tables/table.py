@@ -60,10 +60,10 @@ def column_names(path: Path) -> list[str]:
         return table.names
 
 
-def read_values(path: Path, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
+def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Values]:
     """The `wanted` columns of every row of a table, as `Table.rows` gives them."""
     with open_table(path) as table:
-        yield from table.rows(wanted, keep)
+        yield from table.rows(wanted)
 
 
 class _Bytes(io.BufferedIOBase):

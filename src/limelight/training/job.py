@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ..errors import LimelightError, damaged, name_taken
-from ..storage.files import atomic_file, check_replaceable
+from ..storage.files import check_replaceable, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
@@ -65,8 +65,7 @@ class Job(ABC):
         """Write `run.json`."""
         content = {**self.content(), "format": FORMAT, "command": self.command}
         del content["out"]
-        with atomic_file(self.folder / "run.json") as file:
-            file.write((json.dumps(content, indent=2) + "\n").encode())
+        write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
 
     @classmethod
     def load(cls, out: str | Path) -> Self:
