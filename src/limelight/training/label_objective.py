@@ -21,7 +21,16 @@ from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
-from .starting_network import FOLDS, MAX_ROWS, build_network, fit_first_head, fit_new_classes, real_rows
+from .starting_network import (
+    FOLDS,
+    MAX_ROWS,
+    MIN_ROWS_LAST,
+    build_network,
+    fit_first_head,
+    fit_last_head,
+    fit_new_classes,
+    real_rows,
+)
 from .step import Objective, Stepper
 
 MANY_WORDS = 200_000  # take some seconds to read on two cores
@@ -109,6 +118,13 @@ class LabelObjective(Objective):
             stepper.processes.broadcast(network.head.parameters())
             stepper.load({name: w.clone() for name, w in network.state_dict().items()})
         return from_vectors
+
+    def fit_end(self, network: Network) -> None:
+        """From a reader and many rows, end with a classifier fitted to what the network now reads."""
+        train, own_goal = self.dataset.splits["train"], self.targets is not None or self.own_loss is not None
+        fits = isinstance(network.head, VectorHead) and self.task.refits and not own_goal
+        if fits and len(train) >= MIN_ROWS_LAST:
+            fit_last_head(network, train, self.weights)
 
     def _starts_from_vectors(self, network: Network) -> bool:
         """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""

@@ -256,6 +256,8 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
+        if self.state.best_epoch >= 0:
+            self.objective.fit_end(self.network)
         if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network
