@@ -9,6 +9,7 @@ import numpy as np
 from ..quantise import GROUP, SCALE, quantise, values
 from .graph import Graph
 
+ZERO = 128  # what a byte of 0 is stored as
 OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hyperbolic tangent
 
 
@@ -101,7 +102,6 @@ class Int8(Float32):
     preset is one of them. Between the LSTM and M nothing is rounded then: where the last bit of a state
     depends on the batch, as on some processors, a state between two integers would fall to either, and M
     would change a thousand times as much as the state.
-    On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: check the accuracy.
     """
 
     SMALL = 2**18  # weights
@@ -128,7 +128,7 @@ class Int8(Float32):
         b = _with_units(self.weights[f"encoder.b_{layer}"][..., None], OPEN)[..., 0]
         b[:, -1] *= -1  # the last unit's cell: downwards
         B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
-        zero = g.constant(np.zeros((sides, 4 * (u + 2))), "int8")
+        zero = g.constant(np.full((sides, 4 * (u + 2)), ZERO), "uint8")
         Y = g.op(
             "DynamicQuantizeLSTM", self._with_bounds(X, layer), W, R, B, lengths, "", "", "", W_scale, zero,
             R_scale, zero, domain="com.microsoft", hidden_size=u + 2, direction=direction,
@@ -163,8 +163,8 @@ class Int8(Float32):
         largest = g.op("ReduceMax", g.op("Abs", X), axes=[-1], keepdims=1)  # (..., 1)
         step = g.op("Div", g.op("Max", largest, self._number(1e-30)), self._number(127))
         rounded = g.op("Add", g.op("Round", g.op("Div", X, step)), self._number(128))  # 1 to 255
-        X_int, zero = g.op("Cast", rounded, to=2), g.constant(128, "uint8")
-        total = g.op("MatMulInteger", X_int, g.weight(f"{name}.int8", integers), zero)
+        X_int, zero = g.op("Cast", rounded, to=2), g.constant(ZERO, "uint8")
+        total = g.op("MatMulInteger", X_int, g.weight(f"{name}.int8", _as_bytes(integers)), zero, zero)
         product = g.op("Mul", g.op("Cast", total, to=1), g.weight(f"{name}.scale", scale))
         return g.op("Mul", product, step)
 
@@ -173,7 +173,8 @@ class Int8(Float32):
         W = np.pad(_with_units(values(self.weights, name)), ((0, 0), (0, 0), (0, 2)))
         integers, scale = quantise(W)
         g = self.graph
-        return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
+        rearranged = _as_bytes(integers.transpose(0, 2, 1))
+        return g.weight(f"{name}.int8", rearranged), g.weight(f"{name}.scale", scale[..., 0])
 
     def _with_bounds(self, X: str, layer: int) -> str:
         """X (n, batch, d) -> (n, batch, d + 2): clipped, and beside it what it is clipped to."""
@@ -194,6 +195,11 @@ class Int8(Float32):
 
     def _number(self, value: float) -> str:
         return self.graph.constant(value, "float32")
+
+
+def _as_bytes(integers: np.ndarray) -> np.ndarray:
+    """int8 as uint8: ZERO stands for 0. Products of bytes with int8 would saturate on many processors."""
+    return (integers.astype(np.int16) + ZERO).astype(np.uint8)
 
 
 def _with_units(W: np.ndarray, value: float = 0.0) -> np.ndarray:
