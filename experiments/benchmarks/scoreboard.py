@@ -10,7 +10,7 @@ that our tokenizer finds. A word is absent when it is deleted, for every method 
 vector. Whoever may ask the model as often as it likes asks 500 times, as SHAP does unless told otherwise.
 
 - adds up: the largest |sum of the weights + what the method calls its base - probability|; "-" where no sum is meant
-- comprehensiveness, sufficiency: as in src/limelight/explain/faithfulness.py, each beside that of leaving each
+- comprehensiveness, sufficiency: as in src/limelight/explain/trust.py, each beside that of leaving each
   word out; the worst class is that of all seeds' texts together, of those predicted ten times or more
 - people: AUPRC on the marked passages of movie reviews; F1 of the tokens of a pair, as many as people marked
 - two runs: the rank correlation of the same method on the same text with another random seed

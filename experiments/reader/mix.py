@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from limelight.storage.array_files import NpyWriter
+from limelight.storage.array_files import ArrayWriter
 from limelight.storage.files import atomic_file
 
 SAMPLE = 100_000  # rows that the components are found from
@@ -70,7 +70,7 @@ def apply(mixture: dict[str, np.ndarray], teachers: Sequence[np.ndarray]) -> np.
 def write(mixture: dict[str, np.ndarray], teachers: Sequence[np.ndarray], out: Path) -> None:
     """Write the mixture of all rows, in fp16."""
     with atomic_file(out) as file:
-        writer = NpyWriter(file, np.float16)
+        writer = ArrayWriter(file, np.float16)
         for start in range(0, len(teachers[0]), CHUNK):
             part = apply(mixture, [vectors[start : start + CHUNK] for vectors in teachers])
             writer.append(part.astype(np.float16))

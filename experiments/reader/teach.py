@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor
 
-from limelight.storage.array_files import NpyWriter
+from limelight.storage.array_files import ArrayWriter
 from limelight.storage.files import atomic_file
 from limelight.tables.table import read_values
 
@@ -171,7 +171,7 @@ def main() -> None:
             for word, vector in zip(words, teacher.encode(words).astype("<f4"), strict=True):
                 file.write(word.encode() + b" " + vector.tobytes() + b"\n")
             return
-        writer = NpyWriter(file, np.float16)
+        writer = ArrayWriter(file, np.float16)
         while chunk := list(islice(texts, CHUNK)):
             writer.append(teacher.encode(chunk))
         writer.finish()

@@ -41,7 +41,16 @@ def needs_torch(what: str) -> LimelightError:
     return LimelightError(f"{fault} --index-url https://download.pytorch.org/whl/cpu", code="needs-extra")
 
 
+# The errors that many places raise, each with its code.
 bad_value = partial(LimelightError, code="option-value")
+conflict = partial(LimelightError, code="option-conflict")
+damaged = partial(LimelightError, code="file-damaged")
+name_taken = partial(LimelightError, code="exists")
+needs_extra = partial(LimelightError, code="needs-extra")
+no_rows = partial(LimelightError, code="no-rows")
+wrong_file = partial(LimelightError, code="file-type")
+wrong_model = partial(LimelightError, code="model-kind")  # a reader, or a model of pairs
+wrong_task = partial(LimelightError, code="model-task")
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from explain.models import HIGH, LOW, attribute, random_model, word_spotter
 from limelight.explain import measure_trust
-from limelight.explain.faithfulness import SHARES, measure_faithfulness
+from limelight.explain.trust import SHARES, measure_faithfulness
 from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model
 from refusing import refuses

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limelight.labelling import LabelSession
-from limelight.labelling.assigned import RELEASED
+from limelight.labelling.people import RELEASED
 from limelight.labelling.vectors import reading_order
 from refusing import refuses
 from reviews import write_csv

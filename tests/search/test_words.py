@@ -18,8 +18,8 @@ from drawing import examples
 from limelight import Index
 from limelight.runtime.forbidden import write_forbidden
 from limelight.search import index_folder, postings, ranking
-from limelight.search.page import _effects
 from limelight.search.postings import POSTINGS, Postings, WordSearch, pack_postings
+from limelight.search.results import _effects
 from limelight.search.words import MAX_STEMMED, WordRules, find_words
 from refusing import refuses
 from search.first_format import write_first_format

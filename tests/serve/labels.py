@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from limelight.labelling.session import LabelSession
 from limelight.runtime.word_parts import TextParts
-from limelight.serve.labelling.app import create_label_app
+from limelight.serve.labelling.texts import create_label_app
 
 FOOD = ["soup", "bread", "cheese", "salad", "cake", "rice", "pasta", "fish"]
 ROOM = ["bed", "shower", "window", "carpet", "pillow", "balcony", "mirror", "lamp"]

@@ -519,7 +519,7 @@ def test_descriptions_are_lines_or_an_object(tmp_path):
 def label_by(monkeypatch, argv, say):
     """The exit code of the command; instead of a server, `say` gets the session."""
     monkeypatch.setattr(
-        "limelight.serve.labelling.app.run_one", lambda config, _: say(config.app.state.labeller.session)
+        "limelight.serve.labelling.texts.run_one", lambda config, _: say(config.app.state.labeller.session)
     )
     return main([*map(str, argv), "--no-browser"])
 

@@ -121,6 +121,7 @@ def test_an_encoding_is_stated_for_a_while(monkeypatch):
         (b"", None),
         (b"plain", None),
         ("é".encode() * 3, None),
+        ("plain \ufffd".encode(), None),  # another program's damage
         ("\ufeffé".encode(), None),
         ("ab".encode("utf-16-le"), "utf-16-le"),
         ("日本語".encode("utf-16"), "utf-16"),

@@ -15,7 +15,7 @@ from limelight.network.parts import rows_of
 from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
-from limelight.training import Callback, starting_network
+from limelight.training import Callback, label_objective, starting_network
 from limelight.training.context import Processes
 from limelight.training.evaluate import logits
 from limelight.training.label_objective import LabelObjective
@@ -23,10 +23,12 @@ from limelight.training.loss import TASK_LOSSES
 from limelight.training.starting_network import (
     FOLDS,
     MAX_CROSS_VALIDATED,
+    STRENGTH_LAST,
     STRENGTHS,
     FirstHead,
     build_network,
     fit_first_head,
+    fit_last_head,
     fit_linear,
     read_features,
 )
@@ -191,6 +193,72 @@ def test_a_run_stopped_in_its_first_epoch_keeps_the_first_classifier_and_resumes
     whole = fit(data, toy_recipe(epochs=2), **how)
     assert resumed.state == whole.state
     np.testing.assert_array_equal(resumed.logits("train"), whole.logits("train"))
+
+
+# ---------------------------------------------------------------- the last classifier
+
+
+def last_head(network, split, weights=None):
+    """W (classes, v) and b, fitted to a network whose classifier was at random before."""
+    with torch.no_grad():
+        for w in network.head.last_layer():
+            w.normal_(std=3.0)
+    fit_last_head(network, split, weights)
+    return [w.detach().clone() for w in network.head.last_layer()]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_last_classifier_is_where_the_loss_has_no_slope(weighted: bool):
+    data = toy_data(rows=300)
+    network, split = build_network(data, toy_recipe(), toy_start(data)), data.splits["train"]
+    weights = np.random.default_rng(0).uniform(0.2, 2, len(split)).astype(np.float32) if weighted else None
+    last, bias = last_head(network, split, weights)
+    X = read_features(network, split, np.arange(len(split)))
+    scale = X.norm(dim=1).mean()
+    W = (last.double() * scale).requires_grad_()
+    losses = TASK_LOSSES["classification"].losses(X / scale @ W.T + bias.double(), targets(split))
+    losses = losses * torch.from_numpy(weights) if weights is not None else losses
+    strength = STRENGTH_LAST * len(toys.CLASSES) / len(split)  # what scikit-learn calls C
+    (strength * losses.sum() + W.square().sum() / 2).backward()
+    assert W.grad is not None
+    assert W.grad.abs().max() < 1e-2
+    for again, w in zip(last_head(network, split, weights), (last, bias), strict=True):
+        torch.testing.assert_close(again, w, atol=1e-3, rtol=1e-3)  # wherever it begins
+
+
+class KeepBest(Callback):
+    def on_train_end(self, run):
+        self.best = run.best
+
+
+def refitted(data, recipe, **more) -> tuple[np.ndarray, np.ndarray]:
+    """The classifier that training ends with, and the one that is fitted to the network it has found."""
+    keep, start = KeepBest(), toy_start(data)
+    fitted = fit(data, recipe, show=False, start=start, callbacks=[keep], **more)
+    network = build_network(data, recipe, start)
+    network.load_state_dict(keep.best)
+    fit_last_head(network, data.splits["train"], None)
+    return tuple(head.W_o.detach().numpy() for head in (fitted.network.head, network.head.to_linear()))
+
+
+def test_training_from_a_reader_ends_with_the_classifier_of_the_best_network(monkeypatch):
+    monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 120)
+    found, expected = refitted(toy_data(rows=120), toy_recipe(epochs=3))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("what", ["few rows", "loss", "targets", "ordinal"])
+def test_other_classifiers_stay_as_the_steps_have_left_them(what: str, monkeypatch):
+    monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 121 if what == "few rows" else 120)
+    data, more = toy_data(rows=120), {}
+    if what == "loss":
+        more = {"loss": lambda output, labels: torch.nn.functional.cross_entropy(output.logits, labels)}
+    elif what == "targets":
+        more = {"targets": np.eye(3, dtype=np.float32)[data.splits["train"].labels]}
+    elif what == "ordinal":
+        data = dataclasses.replace(data, task="ordinal")
+    found, fitted = refitted(data, toy_recipe(epochs=3, task=data.task), **more)
+    assert np.abs(found - fitted).max() > 1e-3
 
 
 # ---------------------------------------------------------------- the run

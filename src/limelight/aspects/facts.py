@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged, wrong_task
 from ..text.tasks import find_task
 from .seeds import Aspects
 
@@ -25,14 +25,11 @@ def takes_aspects(task: str, pair: bool) -> bool:
 def check_takes_aspects(task: str, pair: bool, own_pooling: bool = False) -> None:
     """Raise unless such a model can have aspects."""
     if own_pooling:
-        wrong = "aspects are sums over words; with a pooling of your own there are none"
-        raise LimelightError(wrong, code="model-task")
+        raise wrong_task("aspects are sums over words; with a pooling of your own there are none")
     if pair:
         raise LimelightError("aspects are for single texts; this model reads pairs", code="pair-or-text")
     if not takes_aspects(task, pair):
-        raise LimelightError(
-            "aspects are for one answer a text; this model gives several labels", code="model-task"
-        )
+        raise wrong_task("aspects are for one answer a text; this model gives several labels")
 
 
 def require_aspects(aspects: Aspects) -> Aspects:
@@ -59,7 +56,7 @@ def saved_aspects(fact: Any) -> Aspects:
         message = (
             f"the aspects in config.json are damaged: {error}; 'limelight aspects MODEL --set' replaces them"
         )
-        raise LimelightError(message, code="file-damaged") from error
+        raise damaged(message) from error
 
 
 def _is_as_written(fact: Any) -> bool:

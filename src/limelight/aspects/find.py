@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError, bad_value, warn
+from ..network.outputs import unit
 from ..text.coerce import as_texts
 from ..text.tokenizer import Tokenizer
 from .facts import check_takes_aspects
-from .review_words import BEING, Nouns, ReviewWords, reader_vectors, unit
+from .review_words import BEING, Nouns, ReviewWords, reader_vectors
 from .seeds import MAX_ASPECTS, Aspect, Aspects
 from .sums import clauses_of
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..errors import LimelightError
+from ..errors import damaged
 from ..network.outputs import EncodedText
 from ..network.parts import rows_of, state_size
 
@@ -94,6 +94,5 @@ def saved_refits(fact: Any, recipe: ModelRecipe) -> np.ndarray | None:
     except (TypeError, ValueError, OverflowError):
         W = np.zeros(0, np.float32)
     if W.ndim != 2 or W.shape[1] != state_size(recipe) or not 2 <= len(W) <= 100 or not np.isfinite(W).all():
-        message = "the refits in config.json are not as Limelight writes them; train the model again"
-        raise LimelightError(message, code="file-damaged")
+        raise damaged("the refits in config.json are not as Limelight writes them; train the model again")
     return W

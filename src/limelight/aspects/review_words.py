@@ -144,10 +144,6 @@ def may_be_aspect(word: str) -> bool:
     return word.isalpha() and len(word) > 2 and not general and not is_function_word(word)
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
-
-
 def reader_vectors() -> tuple[Tokenizer, np.ndarray]:
     """The bundled reader's words, and their vectors (words, d)."""
     folder = Path(str(files(bundled))) / "reader"

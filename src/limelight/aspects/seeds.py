@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
 
@@ -149,5 +149,4 @@ def _read(given: str | Path) -> Mapping[str, Any]:
     elif not Path(given).exists():
         known = ", ".join(ASPECT_LISTS)
         raise LimelightError(f"{given} is no file of aspects, and none of {known}", code="file-missing")
-    with tidy_os_errors(f"cannot read {given}"):
-        return parse_object(read_regular(Path(given), MAX_FILE), Path(given).name)
+    return parse_object(read_regular(Path(given), MAX_FILE), Path(given).name)

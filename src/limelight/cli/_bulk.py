@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..errors import conflict
 from ._flags import on_bad
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import print_result
 from ._streams import on_terminal
 

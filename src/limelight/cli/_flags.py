@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, check_at_least
-from ._parser import add_flag, conflict
+from ..errors import check_at_least, conflict, needs_extra
+from ._parser import add_flag
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -35,6 +35,8 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
         ("float32", "int8", "bf16"),
         "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
     ),
+    "--port": ("N", "port (default: any that is free)"),
+    "--no-browser": ("", "print the address and open nothing"),
     "--abstain-below": ("P", "give no label where its probability is lower than this (0 to 1)"),
     "--target-precision": (
         "P", "choose that probability for answers of which this share is right, such as 0.95",
@@ -78,8 +80,7 @@ def needs_serve(command: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        fault = f"{command} needs {error.name}: pip install '.[serve]'"
-        raise LimelightError(fault, code="needs-extra") from None
+        raise needs_extra(f"{command} needs {error.name}: pip install '.[serve]'") from None
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:

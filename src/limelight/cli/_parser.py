@@ -16,15 +16,13 @@ from typing import Any, NoReturn
 from .. import __version__
 from ..config.presets import AUTO, PRESETS, preset
 from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
-from ..errors import LimelightError
+from ..errors import conflict
 
 COMMANDS = (  # in the order of the help
     "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
     "similar", "explore", "index", "search", "info", "serve", "encode", "pretrain",
 )  # fmt: skip
 DEFAULT_PRESET = AUTO
-conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
-wrong_model = partial(LimelightError, code="model-task")  # for what is asked of it
 
 EPILOG = """\
 a first model:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
-from ._parser import conflict
+from ..errors import LimelightError, conflict
 from ._streams import print_painted
 
 if TYPE_CHECKING:

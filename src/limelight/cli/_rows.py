@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, conflict, warn, wrong_model, wrong_task
 from ._flags import on_bad
-from ._parser import conflict, wrong_model
 from ._streams import on_terminal
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def open_data(
 
     label, text2 = getattr(args, "label", None), getattr(args, "text2", None)
     if text2 and not pair:
-        raise wrong_model(f"this model reads single texts; --text2 {text2} is for models of pairs")
+        raise wrong_task(f"this model reads single texts; --text2 {text2} is for models of pairs")
     table = table or open_table(args.data)
     columns = choose_columns(table, args.text, label, text2, need_label, pair)
     if on_terminal() and columns != Columns(args.text or "", label, text2):
@@ -185,9 +184,7 @@ def load_models(*given: str | None) -> tuple[list[str], list[Model]]:
     models = [Model.load(folder) for folder in folders]
     if len({model.pair for model in models}) > 1:
         pairs, single = folders if models[0].pair else reversed(folders)
-        raise LimelightError(
-            f"{pairs} reads pairs and {single} single texts; compare models of one task", code="model-kind"
-        )
+        raise wrong_model(f"{pairs} reads pairs and {single} single texts; compare models of one task")
     paths = [Path(folder).resolve().parts for folder in folders]
     lengths = range(1, max(map(len, paths)) + 1)
     names = (["/".join(path[-length:]) for path in paths] for length in lengths)

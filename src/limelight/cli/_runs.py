@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..errors import conflict
 from ._flags import COLUMNS, add_shared, check_least, on_bad
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 
 if TYPE_CHECKING:
     from ..training.job import Job

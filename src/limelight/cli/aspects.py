@@ -8,8 +8,9 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import conflict
 from ._flags import add_shared, check_least
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import check_out, print_result
 from ._rows import sample
 from ._streams import on_terminal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from ..errors import wrong_task
 from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
 from ._flags import add_shared
-from ._parser import add_flag, wrong_model
+from ._parser import add_flag
 from ._results import check_out, print_result
 from ._rows import read_rows
 from ._streams import on_terminal
@@ -44,13 +45,13 @@ def run(args: argparse.Namespace) -> None:
         _run_bulk(args)
         return
     check_no_engine(args)
-    from ..runtime.embeddings import array_header, embed_by, write_array, write_embedded
+    from ..runtime.embeddings import array_suffix, embed_by, write_array, write_embedded
     from ..runtime.reader import load
     from ..tables.writers import format_of
 
     form = format_of(args.out)
     if form is None:
-        array_header(args.out)
+        array_suffix(args.out)
     check_out(args)
     model = load(args.model, precision=args.precision, device=args.device)
     embed = embed_by(model, args.flat, args.vector, on_terminal())
@@ -68,7 +69,7 @@ def _run_bulk(args: argparse.Namespace) -> None:
     from ..runtime.folder import is_reader_folder
 
     if args.vector and not is_reader_folder(args.model):
-        raise wrong_model('--vector works with readers only, such as "reader"; a model gives M')
+        raise wrong_task('--vector works with readers only, such as "reader"; a model gives M')
     predictor = Predictor(
         args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",
         text=args.text, precision=args.precision, device=args.device,

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ._flags import add_shared
 from ._parser import add_flag, add_recipe, given_options, recipe_from
 from ._results import print_result, table
 from ._runs import add_data, data_from
 from ._streams import on_terminal
-
-if TYPE_CHECKING:
-    from ..config.recipe import Recipe
-    from ..text.dataset import Dataset
 
 HELP = "encode tables once, to train on another machine or several times"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
@@ -37,24 +31,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Encode, and print what was found."""
     from ..config.effects import warn_unused
+    from ..runtime.start import start_of
+    from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL
 
     recipe = recipe_from(args)
     warn_unused(recipe, given_options(args))
-    dataset = _encode(args, args.out, recipe, overwrite=args.overwrite, progress=on_terminal())
+    recipe, start = start_of(recipe, given_options(args))
+    data = data_from(args)
+    dataset = encode_tables(
+        args.out, recipe=recipe.text, seed=recipe.training.seed, start=start, overwrite=args.overwrite,
+        progress=on_terminal(), **data.pop("tables"), **data.pop("columns"), **data,
+    )  # fmt: skip
     facts, words = dataset.facts, len(dataset.tokenizer) - len(SPECIAL)
     rows = [[name, f"{n:,}", f"{facts['words'][name]:,}"] for name, n in facts["rows"].items()]
     lines = [table(["split", "rows", "words"], rows), f"{words:,} different words"]
     lines += [facts["held_out"]] if facts["held_out"] else []
     data = {"out": args.out, "vocabulary": words, "labels": list(dataset.labels), **facts}
     print_result(args, data, "\n".join([*lines, f"saved {args.out}"]))
-
-
-def _encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
-    from ..runtime.start import start_of
-    from ..text.encode import encode_tables
-
-    recipe, start = start_of(recipe, given_options(args))
-    data = data_from(args)
-    how |= {**data.pop("tables"), **data.pop("columns"), **data}
-    return encode_tables(out, recipe=recipe.text, seed=recipe.training.seed, start=start, **how)

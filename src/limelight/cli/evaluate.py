@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import bad_value, warn
+from ..errors import bad_value, warn, wrong_task
 from ._flags import COLUMNS, add_shared, on_bad, threshold_from
-from ._parser import add_flag, wrong_model
+from ._parser import add_flag
 from ._results import FIGURES, metrics_table, print_result, table
 from ._rows import open_data
 from ._streams import on_terminal
@@ -99,7 +99,7 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
     if args.target_precision is None and args.abstain_below is None:
         return None
     if not find_task(model.task).is_class:
-        raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
+        raise wrong_task(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth
     if args.target_precision is not None and not saved_curve(model.facts.get("confidence"))[0]:

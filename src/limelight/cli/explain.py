@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, conflict, no_rows, wrong_task
 from ._flags import COLUMNS, add_shared
-from ._parser import add_flag, conflict, wrong_model
+from ._parser import add_flag
 from ._results import check_picture, check_words, show_pictures
 from ._rows import read_lines, table_rows
 
@@ -88,7 +88,7 @@ def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple
     from ..reading.reading import PairReading
 
     if args.data is None:
-        yield "", _read_together(model, _read(model, args.first, args.second, args))
+        yield "", _read(model, args.first, args.second, args)
         return
     for heading, row in _rows(model, args):
         reading = _read(model, row.text, row.text2, args)
@@ -97,27 +97,22 @@ def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple
 
 
 def _read(model: Model | Reader, text: str, text2: str | None, args: argparse.Namespace) -> AnyReading:
-    from ..explain import explain_by
+    from ..explain import explain_by, joint_words
     from ..runtime.model import Model
 
     label = args.label if args.data is None else None  # with a table, it is a column
     if isinstance(model, Model):
-        return explain_by(model, model.read(text, text2, label=label, against=args.against), args.by)
+        read = model.read(text, text2, label=label, against=args.against)
+        reading = explain_by(model, read, args.by)
+        # words that are read together take twice the time of reading
+        return joint_words(model, reading) if args.data is None else reading
     if text2 is not None:
-        raise wrong_model("a reader reads one text; 'limelight similar' compares two")
+        raise wrong_task("a reader reads one text; 'limelight similar' compares two")
     asked = {"--by": args.by != "effect", "--label": label is not None, "--against": args.against is not None}
     for flag, given in asked.items():
         if given:
-            raise wrong_model(f"{flag} explains a prediction, and a reader makes none; leave it out")
+            raise wrong_task(f"{flag} explains a prediction, and a reader makes none; leave it out")
     return model.read(text)
-
-
-def _read_together(model: Model | Reader, reading: AnyReading) -> AnyReading:
-    """The same with words that are read together: for one text, where it takes twice the time of reading."""
-    from ..explain import joint_words
-    from ..runtime.model import Model
-
-    return joint_words(model, reading) if isinstance(model, Model) else reading
 
 
 def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Row]]:
@@ -127,7 +122,7 @@ def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Ro
         what, named = "line", iter(enumerate(read_lines(args, model.pair), 1))
     found = [(f"{what} {number}", row) for number, row in islice(named, MAX_TEXTS_DRAWN + 1)]
     if not found:
-        raise LimelightError("no texts to explain", code="no-rows")
+        raise no_rows("no texts to explain")
     if len(found) > MAX_TEXTS_DRAWN:
         raise bad_value(f"more than {MAX_TEXTS_DRAWN} texts are too many for a page; choose some with --rows")
     return found

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, conflict, warn, wrong_task
 from ._flags import COLUMNS, add_shared, needs_serve
-from ._parser import add_flag, conflict, wrong_model
+from ._parser import add_flag
 from ._results import check_out
 from ._rows import load_models, sample_rows, table_rows
 from ._streams import on_terminal
@@ -39,8 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of text, with labels if it has them", nargs="?")
     add_flag(parser, "--with", "OTHER", "folder of a model to compare with", dest="other")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
-    add_flag(parser, "--no-browser", "", "print the address and open nothing")
+    add_shared(parser, "--port", "--no-browser")
     add_shared(parser.add_argument_group("columns of DATA"), *COLUMNS)
     group = parser.add_argument_group("one file")
     about = f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA"
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     for name, model in zip(names, models, strict=True):
         if model.task != models[0].task:
             both = f"the task of {name} is {model.task!r} and that of {names[0]} {models[0].task!r}"
-            raise wrong_model(f"{both}; compare two models of the same task")
+            raise wrong_task(f"{both}; compare two models of the same task")
     if args.out:
         _save(args, models[0])
     else:
@@ -104,7 +103,7 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
     data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
     near = _neighbours(next(iter(models.values())), data)
     with address_shown("exploring", not args.no_browser) as show:
-        explore(models, show, data=data, near=near, port=args.port)
+        explore(models, show, data=data, near=near, port=args.port or 0)
 
 
 def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, warn
+from ..errors import conflict, no_rows, warn
 from ._flags import add_shared, on_bad
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import print_result
 from ._rows import standard_input
 from ._streams import on_terminal
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.delete and (args.data or args.update or args.overwrite):
         raise conflict("--delete takes no CORPUS; add or update with a command of its own")
     if not args.data and not args.delete and not args.compact:
-        raise LimelightError("no CORPUS; give at least one table", code="no-rows")
+        raise no_rows("no CORPUS; give at least one table")
     try:
         index = _change(args) if args.add or args.update or not args.data else _create(args)
         if args.compact:

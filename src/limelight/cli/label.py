@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..errors import conflict
 from ..tables import WRITABLE
 from ._flags import add_shared, needs_serve
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
@@ -35,8 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--by", "NAME", "who labels", "me")
     add_flag(parser, "--several", "", "a text may have several labels")
     add_flag(parser, "--ordered", "", "the classes have an order, the one they are given in")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
-    add_flag(parser, "--no-browser", "", "print the address and open nothing")
+    add_shared(parser, "--port", "--no-browser")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     open_page(
         args.data, args.out, browser=not args.no_browser, text=args.text,
         classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
-        by=args.by, several=args.several, ordered=args.ordered, port=args.port, labels=args.label,
+        by=args.by, several=args.several, ordered=args.ordered, port=args.port or 0, labels=args.label,
     )  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, conflict, warn
 from ._flags import COLUMNS, add_shared, check_least
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import check_out, print_result
 from ._rows import sample
 from ._streams import on_terminal
@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
     """Read every row with the model and write the page."""
     from ..explain import save_report
     from ..explain.report import check_task
+    from ..explain.summary import save_summary
     from ..runtime.model import Model
     from ..tables.table import open_table
 
@@ -74,29 +75,19 @@ def run(args: argparse.Namespace) -> None:
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
     columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
+    how = {**columns, "overwrite": args.overwrite}
+    texts, labels, second = _columns(rows, need_label)
     if args.summary:
-        _summarise(args, model, rows, need_label, columns)
-        return
-    report = save_report(
-        args.out, model, *_columns(rows, need_label), name=Path(args.model).resolve().name,
-        progress=on_terminal(),
-        overwrite=args.overwrite, data=data, most=args.most, **columns,
-    )  # fmt: skip
-    print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")
-
-
-def _summarise(
-    args: argparse.Namespace, model: Model, rows: list[Row], need_label: bool, columns: dict[str, Any]
-) -> None:
-    """Write the page of two sheets."""
-    from ..explain.summary import save_summary
-
-    texts, labels, _ = _columns(rows, need_label)
-    summary = save_summary(
-        args.out, model, texts, labels, title=args.title or "", overwrite=args.overwrite,
-        progress=on_terminal(), **columns,
-    )  # fmt: skip
-    print_result(args, {"saved": args.out, **summary.to_dict()}, f"saved {args.out}")
+        page = save_summary(
+            args.out, model, texts, labels, title=args.title or "", progress=on_terminal(), **how
+        ).to_dict()
+    else:
+        name = Path(args.model).resolve().name
+        page = save_report(
+            args.out, model, texts, labels, second, name=name, progress=on_terminal(), data=data,
+            most=args.most, **how,
+        ).to_dict()  # fmt: skip
+    print_result(args, {"saved": args.out, **page}, f"saved {args.out}")
 
 
 def _needs_label(args: argparse.Namespace, table: Table, model: Model) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError, warn
+from ..errors import conflict, no_rows, warn
 from ..tables import WRITABLE
 from ._flags import add_shared, check_least
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 from ._results import check_out, output_format
 from ._rows import standard_input
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         require_format(args.out)
     queries = args.query or [line for line in standard_input("query", "query") if line.strip()]
     if not queries:
-        raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
+        raise no_rows("no query; give one as an argument or on standard input")
     index = Index.open(args.index, model=args.model)
     for source in index.config.sources:
         if not source.finished:
@@ -87,10 +87,10 @@ def _write(
     args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
     rules: WordRules | None,
 ) -> None:  # fmt: skip
-    from ..storage.files import atomic_file
+    from ..storage.files import write_file
 
     if form in TABLES:
-        from ..search.hit_table import write_hits
+        from ..search.results import write_hits
 
         write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
@@ -98,15 +98,14 @@ def _write(
     if not args.out:
         print(text, end="")
         return
-    with atomic_file(args.out, args.overwrite) as file:
-        file.write(text.encode(errors="replace"))
+    write_file(args.out, text, args.overwrite)
 
 
 def _render(
     form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None
 ) -> str:
     if form == "html":
-        from ..search.page import results_page
+        from ..search.results import results_page
 
         return results_page(queries, results, f"Search in {title}", rules)
     if form == "jsonl":

@@ -6,8 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
+from ..errors import conflict
 from ._flags import check_least, needs_serve
-from ._parser import add_flag, conflict
+from ._parser import add_flag
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.choice import given_to_choose
 from ..config.recipe import DEFAULT_TASK
-from ..errors import LimelightError
-from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
+from ..errors import LimelightError, conflict
+from ._parser import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
 from ._results import metrics_table, print_result
 from ._runs import add_data, add_run, data_from, print_resume, run_job
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from ..errors import LimelightError
+from ..errors import bad_value
 
 
 class Needs(NamedTuple):
@@ -55,7 +55,7 @@ def check_value(f: dataclasses.Field, value: Any) -> None:
         allowed = f"at most {high}"
     else:
         return
-    raise LimelightError(f"{f.name} is {value!r}; it must be {allowed}", code="option-value")
+    raise bad_value(f"{f.name} is {value!r}; it must be {allowed}")
 
 
 def to_builtin(value: Any) -> Any:

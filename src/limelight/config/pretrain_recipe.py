@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from .options import check_value, option, to_builtin
 from .recipe import ATTENTION, MODULES, Recipe, options
 
@@ -55,10 +55,9 @@ class ReaderRecipe:
         for f in dataclasses.fields(self):
             check_value(f, getattr(self, f.name))
         if self.encoder in MODULES:
-            raise LimelightError("the encoder of a reader is Limelight's own", code="option-value")
+            raise bad_value("the encoder of a reader is Limelight's own")
         if self.word_size % GROUP:
-            wrong = f"word_size is {self.word_size}; it must be a multiple of {GROUP}"
-            raise LimelightError(wrong, code="option-value")
+            raise bad_value(f"word_size is {self.word_size}; it must be a multiple of {GROUP}")
 
     def override(self, **options: Any) -> ReaderRecipe:
         """The same recipe with some options changed.

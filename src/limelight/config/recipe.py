@@ -11,7 +11,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from .migrations import RENAMED, upgrade
 from .options import Needs, check_value, option, to_builtin
 
@@ -313,7 +313,7 @@ class Recipe:
             for f in dataclasses.fields(section):
                 check_value(f, getattr(section, f.name))
         if self.model.head == "pruned" and self.model.row_units + self.model.column_units == 0:
-            raise LimelightError("a pruned head needs row_units above 0", code="option-value")
+            raise bad_value("a pruned head needs row_units above 0")
 
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""

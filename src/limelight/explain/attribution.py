@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,11 @@ NAMES = {  # `by` -> what pictures and tables call it
     "leave-one-out": "Leave one out",
 }
 METHODS = tuple(NAMES)
+# What a reading has of the usual way, which explains several labels, and of no other.
+_USUAL_WAY: dict[str, Any] = {
+    "trust": "", "decided_further": (), "bias": None, "bias_further": (), "versus": None, "row_weights": None,
+    "scores": None,
+}  # fmt: skip
 
 
 def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
@@ -57,19 +63,7 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     read = ReadTexts(model, [reading])
     (weights,) = attribute_readings(read, by)
     sides = [
-        # the figures are for the usual way, and it explains one label
-        replace(
-            side,
-            decided=part,
-            decided_by=by,
-            trust="",
-            decided_further=(),
-            bias=None,
-            bias_further=(),
-            versus=None,
-            row_weights=None,
-            scores=None,
-        )
+        replace(side, decided=part, decided_by=by, **_USUAL_WAY)
         for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]

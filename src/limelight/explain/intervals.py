@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..text.metrics import wilson
+from ..text.metrics import Z, wilson
 
-Z = 1.959964  # of a 95% interval
 FALSE_SHARE = 0.05  # of the differences called certain, that may be chance
 
 
@@ -51,6 +50,10 @@ def t_chance(t: float, freedom: float) -> float:
     """
     z = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * np.log1p(t * t / freedom))
     return erfc(z / sqrt(2))
+
+
+def _around(centre: float, half: float, chance: float) -> Difference:
+    return Difference(centre, centre - half, centre + half, chance)
 
 
 class _Moments(NamedTuple):
@@ -127,10 +130,10 @@ def _difference(own: _Moments, rest: _Moments, k: int) -> Difference:
     a, b = (float(each.variance[k] / each.n[k]) for each in (own, rest))  # `error` is of all groups
     apart = float(own.mean[k] - rest.mean[k])
     if a + b == 0:  # values that are all the same
-        return Difference(apart, apart, apart, float(apart == 0))
+        return _around(apart, 0.0, float(apart == 0))
     freedom = (a + b) ** 2 / (a * a / (own.n[k] - 1) + b * b / (rest.n[k] - 1))
     half = float(t_limit(freedom)) * sqrt(a + b)
-    return Difference(apart, apart - half, apart + half, t_chance(apart / sqrt(a + b), freedom))
+    return _around(apart, half, t_chance(apart / sqrt(a + b), freedom))
 
 
 def trend(times: np.ndarray, values: np.ndarray) -> Difference | None:
@@ -147,11 +150,8 @@ def trend(times: np.ndarray, values: np.ndarray) -> Difference | None:
     left = values - values.mean() - slope * x
     span, error = float(np.ptp(x)), sqrt(float((left * left).sum()) / (n - 2) / spread)
     if error == 0:
-        return Difference(slope * span, slope * span, slope * span, float(slope == 0))
-    half = float(t_limit(n - 2)) * error
-    return Difference(
-        slope * span, (slope - half) * span, (slope + half) * span, t_chance(slope / error, n - 2)
-    )
+        return _around(slope * span, 0.0, float(slope == 0))
+    return _around(slope * span, float(t_limit(n - 2)) * error * span, t_chance(slope / error, n - 2))
 
 
 def widened(found: Difference, error: float) -> Difference:
@@ -160,11 +160,10 @@ def widened(found: Difference, error: float) -> Difference:
     >>> widened(Difference(1.0, 0.5, 1.5, 0.0001), 0.3).low.__round__(2)
     0.23
     """
-    half = hypot((found.high - found.low) / 2, Z * error)
     if not error:
         return found
-    apart = found.difference
-    return Difference(apart, apart - half, apart + half, erfc(Z * abs(apart) / half / sqrt(2)))
+    apart, half = found.difference, hypot((found.high - found.low) / 2, Z * error)
+    return _around(apart, half, erfc(Z * abs(apart) / half / sqrt(2)))
 
 
 def widened_mean(found: Mean, error: float) -> Mean:

@@ -366,7 +366,7 @@ class AspectTexts:
         here = here[sign * self.clause_effect[here, a] > 0]
         here = here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]
         for some in np.split(here[:MAX_READ_ALONE], range(AT_ONCE, MAX_READ_ALONE, AT_ONCE)):
-            quotes = [each for each in (self._quote(int(k), a) for k in some) if is_plain(each.clause)]
+            quotes = [each for each in (self._quote(k, a) for k in some.tolist()) if is_plain(each.clause)]
             for quote, agrees in zip(quotes, self._agree(quotes, sign), strict=True):
                 if len(seen) < most and agrees and normalise(quote.clause) not in seen:
                     seen.add(normalise(quote.clause))

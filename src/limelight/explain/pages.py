@@ -90,12 +90,9 @@ def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:
     """For each class the classes that its texts are given instead, the most frequent first, and how often."""
     if not isinstance(report.metrics, Metrics):
         return []
-    wrong = _wrong(report.metrics)
+    confusion = report.metrics.confusion
+    wrong = confusion * (1 - np.eye(len(confusion), dtype=int))
     orders = np.argsort(-wrong, axis=1, kind="stable")[:, :MAX_TAKEN_FOR]
     return [
         [(int(j), int(row[j])) for j in order if row[j]] for row, order in zip(wrong, orders, strict=True)
     ]
-
-
-def _wrong(metrics: Metrics) -> np.ndarray:
-    return np.asarray(metrics.confusion * (1 - np.eye(len(metrics.confusion), dtype=int)))

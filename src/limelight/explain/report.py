@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, wrong_file, wrong_task
 from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
 from ..runtime.held_out import HeldOut
 from ..runtime.model import Model
-from ..storage.files import atomic_file, check_writable
+from ..storage.files import check_writable, write_file
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
@@ -126,7 +126,7 @@ def check_task(model: Model) -> None:
     """Raise unless a report shows the model's task."""
     if find_task(model.task).is_number:
         fault = "a report on predicted numbers needs aspects ('limelight aspects')"
-        raise LimelightError(f"{fault}; or use 'limelight evaluate'", code="model-task")
+        raise wrong_task(f"{fault}; or use 'limelight evaluate'")
 
 
 def save_report(
@@ -139,11 +139,10 @@ def save_report(
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
         name = Path(path).name
-        raise LimelightError(f"a report is an HTML page: {name} must end in .html", code="file-type")
+        raise wrong_file(f"a report is an HTML page: {name} must end in .html")
     check_writable(Path(path).parent)  # before the long work
     report = measure_report(model, texts, labels, texts2, **options)
-    with atomic_file(path, overwrite) as file:
-        file.write(report.html().encode(errors="replace"))  # it may hold file names that are not UTF-8
+    write_file(path, report.html(), overwrite)  # it may hold file names that are not UTF-8
     return report
 
 

@@ -43,12 +43,8 @@ def certain_statements(lifts: Lifts) -> list[Statement]:
     >>> certain_statements(Lifts("stars", 0, 0, ()))
     []
     """
-    of_groups, trends = (sorted(each, key=_size) for each in (_of_groups(lifts), _trends(lifts)))
-    return [*of_groups, *trends]
-
-
-def _size(each: Statement) -> float:
-    return -each.at_least
+    kinds = _of_groups(lifts), _trends(lifts)
+    return [each for kind in kinds for each in sorted(kind, key=lambda each: -each.at_least)]
 
 
 def _of_groups(lifts: Lifts) -> Iterator[Statement]:

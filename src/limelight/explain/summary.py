@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..aspects.seeds import plain_name
-from ..errors import LimelightError
+from ..errors import wrong_task
 from ..runtime.model import Model
-from ..storage.files import atomic_file
+from ..storage.files import write_file
 from ..text.labels import Label
 from .intervals import Mean
 from .lifts import Lift, Lifts, Quote, measure_lifts
@@ -52,8 +52,7 @@ def save_summary(
     """
     given = {"dates": dates, "groups": groups, "by": by, "labels": labels, "progress": progress}
     summary = Summary(measure_lifts(model, texts, **given), title)  # type: ignore[arg-type]
-    with atomic_file(path, overwrite) as file:
-        file.write(summary.html().encode(errors="replace"))
+    write_file(path, summary.html(), overwrite)
     return summary
 
 
@@ -67,7 +66,7 @@ class Summary:
     def __init__(self, lifts: Lifts, title: str = "") -> None:
         if lifts.unit not in UNITS:
             wrong = "a summary is of ordered answers, such as stars, or of numbers; this model has classes"
-            raise LimelightError(f"{wrong}: leave out --summary", code="model-task")
+            raise wrong_task(f"{wrong}: leave out --summary")
         self.lifts, self.unit = lifts, UNITS[lifts.unit]
         count = f"{lifts.texts:,} review{'' if lifts.texts == 1 else 's'}"
         says = "says" if lifts.texts == 1 else "say"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
 from ..explain.render import render_page
-from ..storage.files import atomic_file, check_output_file
+from ..storage.files import check_output_file, write_file
 from ..tables import WRITABLE
 from ..tables.cells import KeptColumns, NewColumn
 from ..tables.columns import Columns
@@ -46,7 +46,7 @@ def read_labelled(
         labels.append(values[1])
         numbers.append(table.number)
     if not texts:
-        raise LimelightError(f"{table.path} has no rows to check", code="no-rows")
+        raise no_rows(f"{table.path} has no rows to check")
     return texts, labels, numbers
 
 
@@ -65,8 +65,7 @@ def save_health(
     """Write the page, or by the file's name the table."""
     check_health_file(path, overwrite)
     if Path(path).suffix.lower() in PAGES:
-        with atomic_file(path, overwrite) as file:
-            file.write(health_page(health, data).encode(errors="replace"))
+        write_file(path, health_page(health, data), overwrite)
         return
     kept = KeptColumns(["text"], ["text"], str(path))
     with write_table(path, str(format_of(path)), NEW, kept, overwrite=overwrite) as writer:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from ..errors import LimelightError, bad_value, tidy_os_errors
+from ..errors import LimelightError, bad_value, tidy_os_errors, wrong_file
 from ..storage.files import fsync, write_at
 from ..storage.json_file import parse_object
 from ..storage.locks import waiting_lock
@@ -125,7 +125,7 @@ class Journal:
     def _catch_up(self, handle: int) -> None:
         """Take in whole lines from where the last reading ended; all of them, if the file is another now."""
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise LimelightError(f"{self.path} is not a regular file; give another --out", code="file-type")
+            raise wrong_file(f"{self.path} is not a regular file; give another --out")
         new = _read_from(handle, self._read.end - len(self._read.last))
         if new.startswith(self._read.last):
             found, self._read = self._parse(new[len(self._read.last) :], self._read)

@@ -56,7 +56,6 @@ class Learner:
         self.Y, self.weights = np.zeros((0, 0)), np.zeros(0)  # (rows, classes), (rows,)
         self.fitted: Fitted | None = None
         self.history: list[Point] = []
-        self._last_prior: Prior | None = None
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
         self.spoken = np.zeros(len(order), bool)
@@ -73,7 +72,7 @@ class Learner:
         self._collect(state, numbers)
         self.fitted = None
         if self.space is not None and self.classes:
-            prior = self._last_prior = self._prior(state, texts)
+            prior = self._prior(state, texts)
             if len(self.rows) or prior[1].any():
                 X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
                 self.fitted = fit(

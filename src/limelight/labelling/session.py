@@ -23,11 +23,10 @@ import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least, check_choice, warn
 from .answers import Answers
-from .assigned import Assigned, Tab
 from .events import CHOSEN, Event, text_keys
 from .journal import Journal
 from .learner import Learner
-from .people import measure_agreement
+from .people import Assigned, Tab, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels
 from .state import Said, as_labels, check_fits, fold, texts_gone, undone
 from .text_search import matching_rows

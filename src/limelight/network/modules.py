@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..config.recipe import POOLING_MODULE, Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, conflict
 
 VECTOR_OPTIONS = ("vectors", "word_size", "projection", "extra_words")
 KINDS = {"vectors": "module", "words": "word-module"}  # what a module reads: the encoder in a recipe
@@ -97,7 +97,7 @@ def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> 
         unused |= dict.fromkeys(("rows", "attention_hidden", "max_row"), "a pooling of your own")
     if wrong := [name for name in unused if name in given and values[name]]:
         what = f"{wrong[0]} does not go with {unused[wrong[0]]}"
-        raise LimelightError(f"{what}: leave it out", code="option-conflict")
+        raise conflict(f"{what}: leave it out")
     if reads_words:
         own |= {"vectors": "", "extra_words": 0, "projection": 0, "min_count": 1}
     elif values["start"] and "vectors" not in given:

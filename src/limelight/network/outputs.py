@@ -1,4 +1,4 @@
-"""From logits to a model's outputs, and the thresholds of several labels."""
+"""From logits to a model's outputs, vectors of length 1, and the thresholds of several labels."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ def activate(task: str, logits: np.ndarray) -> np.ndarray:
     [[0.5, 1.0]]
     """
     return find_task(task).activate(logits)
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """Vectors (..., size) of length 1; zeros stay zeros.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    return np.asarray(v / np.where(length > 0, length, 1))
 
 
 def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from .linear_parts import Full, Linear, LinearPart, Pruned, Weights
 from .modules import OURS, Modules
 
@@ -56,9 +56,7 @@ def word_size(recipe: ModelRecipe) -> int:
 def _bilstm(recipe: ModelRecipe, d: int) -> Shapes:
     u, layers = recipe.hidden, Shapes()
     if recipe.layers > MAX_LAYERS:
-        raise LimelightError(
-            f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}", code="option-value"
-        )
+        raise bad_value(f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}")
     for k in range(recipe.layers):
         layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
         layers[f"encoder.W_hh_{k}"] = (2, 4 * u, u)
@@ -114,12 +112,11 @@ def _self_attention(recipe: ModelRecipe, size: int) -> Shapes:
 class Rows(NamedTuple):
     """How many rows of M are made in each way, in this order; it says what M is without a word.
 
-    Rows of means and of attention are A H: without a word, the others share its weight. Of a maximum, each
+    Rows of attention are A H: without a word, the others share its weight. Of a maximum, each
     unit falls to the next best word.
     """
 
     attention: int = 0  # with an A that is learnt, whose rows the penalty keeps apart
-    means: int = 0  # with another A
     maxima: int = 0  # of each unit over the words; one at most
     own: int = 0  # by a module of the user's own, which is asked again without the word
 
@@ -158,7 +155,7 @@ def rows_of(recipe: ModelRecipe) -> Rows:
     """The rows of M.
 
     >>> rows_of(ModelRecipe(rows=30, max_row=True))
-    Rows(attention=30, means=0, maxima=1, own=0)
+    Rows(attention=30, maxima=1, own=0)
     """
     return pooling_of(recipe).rows(recipe)
 

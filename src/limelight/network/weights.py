@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import damaged
 from ..storage.json_file import parse_object
 from .onnx.graph import Location
 from .parts import Shapes, check_names
@@ -115,20 +115,20 @@ def tensor_locations(content: bytes, expected: Shapes, file: str = FILE) -> dict
     end = start
     for location in sorted(locations.values(), key=lambda location: (location.offset, location.bytes)):
         if location.offset != end:
-            raise _damaged(f"the tensors in {file} overlap or leave gaps; fetch the folder again")
+            raise damaged(f"the tensors in {file} overlap or leave gaps; fetch the folder again")
         end += location.bytes
     if end != len(content):
-        raise _damaged(f"{file} has {len(content):,} bytes; its header describes {end:,}")
+        raise damaged(f"{file} has {len(content):,} bytes; its header describes {end:,}")
     return locations
 
 
 def header_of(content: bytes, file: str = FILE) -> tuple[dict[str, Any], int]:
     """The header of a safetensors file, and where its data begins."""
     if len(content) < 8:
-        raise _damaged(f"{file} is not a safetensors file: it is {len(content)} bytes long")
+        raise damaged(f"{file} is not a safetensors file: it is {len(content)} bytes long")
     size = int.from_bytes(content[:8], "little")
     if size > min(MAX_HEADER, len(content) - 8) or size % 4:
-        raise _damaged(f"{file} is damaged: its header claims to be {size:,} bytes long")
+        raise damaged(f"{file} is damaged: its header claims to be {size:,} bytes long")
     return parse_object(content[8 : 8 + size], f"the header of {file}"), 8 + size
 
 
@@ -154,16 +154,12 @@ def _offsets(file: str, name: str, entry: Any, dtype: str, shape: tuple[int, ...
     """The start and end of a tensor in the data; its entry must match the recipe."""
     if not isinstance(entry, dict) or entry.get("dtype") != dtype or entry.get("shape") != list(shape):
         found = str(entry) if not isinstance(entry, dict) else f"{entry.get('dtype')} {entry.get('shape')}"
-        raise _damaged(f"{name} in {file} is {found[:80]}; the recipe needs {dtype} {list(shape)}")
+        raise damaged(f"{name} in {file} is {found[:80]}; the recipe needs {dtype} {list(shape)}")
     offsets = entry.get("data_offsets")
     if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(x) is int for x in offsets)):
-        raise _damaged(f"{name} in {file} has no valid data_offsets: {str(offsets)[:60]}")
+        raise damaged(f"{name} in {file} has no valid data_offsets: {str(offsets)[:60]}")
     begin, end = offsets
     size = prod(shape) * np.dtype(_NUMPY[dtype]).itemsize
     if begin < 0 or end - begin != size:
-        raise _damaged(f"{name} in {file} is at {begin} to {end}, which is not {size:,} bytes")
+        raise damaged(f"{name} in {file} is at {begin} to {end}, which is not {size:,} bytes")
     return begin, end
-
-
-def _damaged(message: str) -> LimelightError:
-    return LimelightError(message, code="file-damaged")

@@ -11,7 +11,7 @@ import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, HeatMap, Theme, colour_class, levels
 from .links import Links, draw_links, signed
@@ -62,7 +62,7 @@ def to_page(
         pictures.append(make_picture(each))
         cards.append(card(pictures[-1], explained=False, rows=rows))
     if not pictures:
-        raise LimelightError("no readings to draw; give at least one", code="no-rows")
+        raise no_rows("no readings to draw; give at least one")
     given: dict[str, Any] = {"title": title, "about": about, "style": style()}
     given |= {"notes": explanation(pictures), "many": len(pictures) > ANSWER_FIRST}
     return str(_render("page.html.jinja", body=Markup("\n").join(cards), **given))

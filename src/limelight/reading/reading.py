@@ -12,7 +12,7 @@ import numpy as np
 from ..aspects.seeds import Aspects
 from ..aspects.sums import AspectShare, AspectSum, sum_by_aspect
 from ..config.recipe import DEFAULT_TASK
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value, wrong_task
 from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from ..text.questions import Between, are_numbers, class_values
@@ -119,7 +119,7 @@ class _Predicted(Shown):
         [('rude', 0.42)]
         """
         if not self._answers().is_class:
-            raise LimelightError("only a class can be asked for rather than another", code="model-task")
+            raise wrong_task("only a class can be asked for rather than another")
         labels = self.sides[0].labels
         return self.against_class(
             find_class(labels, other), None if label is None else find_class(labels, label)
@@ -290,7 +290,7 @@ class Reading(_Predicted):
             none = "only the answer for a single text is a sum over its words"
             raise LimelightError(none, code="no-prediction")
         if self._answers().has_several:
-            raise LimelightError("aspects are for one answer, not for several labels", code="model-task")
+            raise wrong_task("aspects are for one answer, not for several labels")
         weights, bias = self.decided, self.bias
         unit = find_task(self.asked).unit
         if self.in_mean is not None:
@@ -379,7 +379,7 @@ def find_class(labels: Sequence[Label], label: Any) -> int:
 
 def same_class(label: Label) -> LimelightError:
     """That a class cannot be asked for rather than itself."""
-    return LimelightError(f"{label!r} is the class asked for; ask against another", code="option-value")
+    return bad_value(f"{label!r} is the class asked for; ask against another")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundled import FONT_FAMILY, font_files
-from ..errors import LimelightError, warn
-from ..storage.files import atomic_file
+from ..errors import needs_extra, warn, wrong_file
+from ..storage.files import write_file
 from .comparison import Comparison
 from .html import to_page
 from .row_groups import group_rows
@@ -46,14 +46,12 @@ def save_picture(
     path, several = Path(path), isinstance(reading, list)
     formats, kind = (_OF_SEVERAL if several else _OF_ONE), path.suffix.lower()
     if kind not in formats:
-        raise LimelightError(
+        raise wrong_file(
             f"cannot draw {'several texts as ' * several}{path.name}: "
-            f"the name must end in one of {', '.join(formats)}",
-            code="file-type",
+            f"the name must end in one of {', '.join(formats)}"
         )
     content = _draw_as(kind, reading if isinstance(reading, list) else [reading], several, rows)
-    with atomic_file(path, overwrite) as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
+    write_file(path, content, overwrite)
 
 
 def _draw_as(kind: str, given: list[Drawable | str], several: bool, rows: bool) -> str | bytes:
@@ -99,8 +97,7 @@ def svg_to_png(svg: str) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        needs = "a PNG picture needs resvg_py: pip install '.[pictures]'"
-        raise LimelightError(needs, code="needs-extra") from None
+        raise needs_extra("a PNG picture needs resvg_py: pip install '.[pictures]'") from None
     if missing := _missing(svg):
         warn(
             f"no font on this machine has {' '.join(missing)}: the PNG shows boxes; install one that has, or "

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.recipe import DEFAULT_TASK
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, wrong_task
 from ..text.metrics import wilson
 from ..text.tasks import find_task
 
@@ -211,5 +211,5 @@ def check_threshold(value: Any, name: str = "abstain_below", task: str = DEFAULT
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise bad_value(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
     if not find_task(task).is_class:
-        raise LimelightError(f"{name} is for one class a text; the task is {task!r}", code="model-task")
+        raise wrong_task(f"{name} is for one class a text; the task is {task!r}")
     return float(value)

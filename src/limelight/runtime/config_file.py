@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 from .. import __version__
 from ..config.recipe import MODULES, POOLING_MODULE
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import atomic_file, old_folders
+from ..errors import LimelightError, damaged, tidy_os_errors
+from ..storage.files import old_folders, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import open_together, read_regular, read_whole
@@ -68,8 +68,7 @@ def replace_facts(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
             config = saved.config
         config["facts"] = change(config)
         content = _sealed(config)
-        with atomic_file(path / "config.json") as file:
-            file.write(content)
+        write_file(path / "config.json", content)
 
 
 def _sealed(config: dict[str, Any]) -> bytes:
@@ -103,19 +102,19 @@ class SavedFiles:
         entry = self.check_size(name)
         content = read_whole(self._files[name], name, largest)
         if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-            raise _damaged(f"{name} was altered: its checksum does not match; fetch it again")
+            raise damaged(f"{name} was altered: its checksum does not match; fetch it again")
         return content
 
     def check_size(self, name: str) -> dict[str, Any]:
         """A file's entry in config.json; the file must be there, and of that size."""
         entry = self.config["files"][name]
         if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-            raise _damaged(f"config.json must give bytes and sha256 of {name}")
+            raise damaged(f"config.json must give bytes and sha256 of {name}")
         if name not in self._files:
-            raise _damaged(f"{name} is missing; fetch the folder again")
+            raise damaged(f"{name} is missing; fetch the folder again")
         if (size := os.fstat(self._files[name].fileno()).st_size) != entry["bytes"]:
             expected = f"not the {str(entry['bytes'])[:20]} it was saved with"
-            raise _damaged(f"{name} has {size} bytes, {expected}; fetch it again")
+            raise damaged(f"{name} has {size} bytes, {expected}; fetch it again")
         return entry
 
 
@@ -163,17 +162,17 @@ def _parse_config(content: bytes) -> dict[str, Any]:
         )
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
-            raise _damaged(f"{name!r} in config.json is missing or not of type {kind.__name__}")
+            raise damaged(f"{name!r} in config.json is missing or not of type {kind.__name__}")
     if _checksum(config) != config["sha256"]:
-        raise _damaged("config.json was altered: its checksum does not match; fetch the folder again")
+        raise damaged("config.json was altered: its checksum does not match; fetch the folder again")
     kind = config["kind"]
     if kind not in FILES:
-        raise _damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
+        raise damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
     files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
     if _has_module(config["recipe"]):  # PyTorch runs them: there are no graphs
         files = tuple(name for name in files if not name.endswith(".onnx"))
     if set(config["files"]) != set(files):
-        raise _damaged(f"config.json must list exactly the files {', '.join(files)}")
+        raise damaged(f"config.json must list exactly the files {', '.join(files)}")
     return config
 
 
@@ -207,9 +206,5 @@ def _checksum(config: Mapping[str, Any]) -> str:
     try:
         content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except RecursionError as error:
-        raise _damaged("config.json is nested too deeply") from error
+        raise damaged("config.json is nested too deeply") from error
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _damaged(message: str) -> LimelightError:
-    return LimelightError(message, code="file-damaged")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from numpy.lib import format as npy
 
-from ..errors import LimelightError
-from ..storage.array_files import safetensors_header
+from ..errors import LimelightError, no_rows
+from ..storage.array_files import ArrayWriter
 from ..storage.files import atomic_file
 from ..tables import WRITABLE
 from ..tables.cells import KeptColumns, NewColumn
@@ -49,7 +47,7 @@ def write_embedded(
             writer.append([pending.popleft() for _ in part], [part])
             count, shape = count + len(part), part.shape[1:]
         if not count:
-            raise LimelightError("no texts to embed", code="no-rows")
+            raise no_rows("no texts to embed")
     return (count, *shape)
 
 
@@ -63,41 +61,23 @@ def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool =
     >>> np.load(path).shape
     (3, 3, 4)
     """
-    header, rows, shape = array_header(path), 0, ()
+    tensor = "embeddings" if array_suffix(path) == ".safetensors" else None
     with atomic_file(path, overwrite) as file:
+        writer = ArrayWriter(file, np.float32, tensor)
         for part in parts:
-            if not len(part):
-                continue
-            if not rows:
-                shape = part.shape[1:]
-                file.write(header((0, *shape)))
-            file.write(np.ascontiguousarray(part, dtype="<f4").data)
-            rows += len(part)
-        if not rows:
-            raise LimelightError("no texts to embed", code="no-rows")
-        file.seek(0)
-        file.write(header((rows, *shape)))  # the number of rows is known last
-    return (rows, *shape)
+            if len(part):
+                writer.append(part)
+        if not writer.shape[0]:
+            raise no_rows("no texts to embed")
+        writer.finish()
+    return writer.shape
 
 
-def array_header(path: str | Path) -> Callable[[tuple[int, ...]], bytes]:
-    """From a shape to the first bytes of a file of this name, as many for any number of rows."""
-    found = _HEADERS.get(Path(path).suffix.lower())
-    if found is None:
+def array_suffix(path: str | Path) -> str:
+    """The suffix of a name, which must be that of a file that holds one array."""
+    found, known = Path(path).suffix.lower(), (".npy", ".safetensors")
+    if found not in known:
         raise LimelightError(
-            f"{path} must end in {' or '.join(_HEADERS)}, or be a table: {WRITABLE}", code="table-format"
+            f"{path} must end in {' or '.join(known)}, or be a table: {WRITABLE}", code="table-format"
         )
     return found
-
-
-def _npy_header(shape: tuple[int, ...]) -> bytes:
-    header = BytesIO()
-    npy.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
-    return header.getvalue()
-
-
-def _safetensors_header(shape: tuple[int, ...]) -> bytes:
-    return safetensors_header({"embeddings": ("float32", shape)}, size=264)
-
-
-_HEADERS = {".npy": _npy_header, ".safetensors": _safetensors_header}

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import __version__
 from ..config.recipe import DEFAULT_TASK, Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value, damaged, needs_extra
 from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
@@ -217,7 +217,7 @@ def folder_of(name: str | Path) -> Path:
     """The folder that a name stands for: that of one of our readers, or the one of this name."""
     if not isinstance(name, str | Path):
         fault = f"a model is given by its folder, or by a name such as 'reader', not as {type(name).__name__}"
-        raise LimelightError(fault, code="option-value")
+        raise bad_value(fault)
     if not is_reader(name):
         return Path(name)
     return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))
@@ -227,7 +227,7 @@ def _installed_reader() -> Path:
     found = find_spec(PACKAGE.replace("-", "_"))
     if found is None or not found.submodule_search_locations:
         fault = f"{MULTILINGUAL} is a package of its own: pip install {PACKAGE}"
-        raise LimelightError(f"{fault} (from a clone: pip install packages/multilingual)", code="needs-extra")
+        raise needs_extra(f"{fault} (from a clone: pip install packages/multilingual)")
     return Path(found.submodule_search_locations[0], "reader")
 
 
@@ -273,7 +273,7 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     recipe = Recipe.from_dict(config["recipe"])
     check_fits_recipe(modules, recipe, "the model", TO_LOAD)
     if (recipe.model.is_reader) != (kind == "reader"):
-        raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
+        raise damaged(f"the head of a {kind} model is {recipe.model.head!r}")
     task, pair = find_task(recipe.text.task).name, kind == "pair"
     labels = () if kind == "reader" else plain_labels(config["labels"], task)
     thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
@@ -293,11 +293,9 @@ def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     if given is None or not find_task(task).has_several:
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
-        raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")
+        raise damaged("'thresholds' in config.json must be numbers from 0 to 1")
     if len(given) != labels:
-        raise LimelightError(
-            f"config.json has {len(given)} thresholds for {labels} labels", code="file-damaged"
-        )
+        raise damaged(f"config.json has {len(given)} thresholds for {labels} labels")
     return np.array(given, dtype=np.float64)
 
 
@@ -305,6 +303,4 @@ def _parse_tokenizer(content: bytes) -> Tokenizer:
     try:
         return Tokenizer(content.decode())
     except ValueError as error:
-        raise LimelightError(
-            f"tokenizer.json was not written by Limelight: {str(error)[:120]}", code="file-damaged"
-        ) from error
+        raise damaged(f"tokenizer.json was not written by Limelight: {str(error)[:120]}") from error

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged
 from ..text.tokenizer import Tokenizer
 from .config_file import open_saved, replace_facts
 
@@ -36,9 +36,7 @@ def forbidden_words(fact: Any) -> frozenset[str]:
 
 
 def _damaged() -> LimelightError:
-    return LimelightError(
-        "the forbidden words in config.json are not as Limelight writes them", code="file-damaged"
-    )
+    return damaged("the forbidden words in config.json are not as Limelight writes them")
 
 
 def read_forbidden(folder: str | Path) -> list[str]:

@@ -14,7 +14,7 @@ from ..aspects.facts import aspect_facts, check_takes_aspects, saved_aspects
 from ..aspects.refits import refit_shares, saved_refits
 from ..aspects.seeds import Aspects
 from ..config.recipe import Recipe
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, wrong_model, wrong_task
 from ..network.modules import Modules
 from ..network.outputs import EncodedText, activate
 from ..network.parts import check_weights, linear_part, rows_of, shapes
@@ -97,9 +97,8 @@ class Model(Embedder):
         """
         parts = open_folder(folder, sha256, Modules(encoder, pooling))
         if parts.is_reader:
-            raise LimelightError(
-                f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed",
-                code="model-kind",
+            raise wrong_model(
+                f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed"
             )
         return cls(parts, **options)
 
@@ -183,9 +182,7 @@ class Model(Embedder):
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
         """
         if not find_task(self.task).is_class:
-            raise LimelightError(
-                f"a precision is for one class a text; the task is {self.task!r}", code="model-task"
-            )
+            raise wrong_task(f"a precision is for one class a text; the task is {self.task!r}")
         curve, rows = saved_curve(self.facts.get("confidence"))
         if not curve:
             raise LimelightError(
@@ -320,9 +317,9 @@ class Model(Embedder):
         answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
-            raise LimelightError(message, code="model-task")
+            raise wrong_task(message)
         if label is not None and answers.is_number:
-            raise LimelightError("a number has no labels to ask about", code="model-task")
+            raise wrong_task("a number has no labels to ask about")
         about, other = (None if each is None else find_class(self.labels, each) for each in (label, against))
         if about is not None and about == other:
             raise same_class(self.labels[about])

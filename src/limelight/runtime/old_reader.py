@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged
 from ..network.parts import check_weights, shapes
 from ..network.quantise import SCALE
 from ..network.weights import header_of, read_weights
@@ -91,4 +91,4 @@ def _parse_words(stored: np.ndarray) -> list[str]:
 
 
 def _damaged(what: str) -> LimelightError:
-    return LimelightError(f"{OLD_READER} is damaged: {what}; fetch it again", code="file-damaged")
+    return damaged(f"{OLD_READER} is damaged: {what}; fetch it again")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..aspects.facts import require_aspects
-from ..errors import LimelightError, check_at_least
+from ..errors import check_at_least, wrong_task
 from ..reading.reading import AnyReading
 from ..tables.aside import Aside
 from ..tables.cells import KeptColumns, NewColumn, find_type
@@ -80,13 +80,9 @@ class Predictions:
         check_at_least("top", top, 1)
         answers = find_task(model.task)
         if answers.has_several and top > 1:
-            raise LimelightError(
-                f"top is {top}, but a text may have several labels; ask for probabilities", code="model-task"
-            )
+            raise wrong_task(f"top is {top}, but a text may have several labels; ask for probabilities")
         if answers.is_number and (top > 1 or probabilities):
-            raise LimelightError(
-                "this model predicts numbers: it has no probabilities, and no next labels", code="model-task"
-            )
+            raise wrong_task("this model predicts numbers: it has no probabilities, and no next labels")
         self.model, self.words, self.probabilities = model, words, probabilities
         self.aspects = require_aspects(model.aspects) if aspects else ()
         self.top = min(top, len(model.labels))

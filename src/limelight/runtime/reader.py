@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack, overload
 import numpy as np
 
 from ..config.recipe import ModelRecipe, Recipe
-from ..errors import LimelightError, bad_value
+from ..errors import LimelightError, bad_value, wrong_model
 from ..network.modules import Modules
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
@@ -72,9 +72,7 @@ class Reader(SentenceEncoder):
         """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
         parts = open_folder(folder, sha256)
         if not parts.is_reader:
-            raise LimelightError(
-                f"{folder} is a trained model: open it with limelight.load", code="model-kind"
-            )
+            raise wrong_model(f"{folder} is a trained model: open it with limelight.load")
         return cls(parts, **options)
 
     def read(self, text: str) -> Reading:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least
-from ..network.outputs import EncodedText
+from ..network.outputs import EncodedText, unit
 from ..network.parts import matrix_shape, rows_of
 from ..text.parallel import count_cores
 from ..text.tasks import find_task
@@ -30,7 +30,7 @@ from .batches import (
 from .folder import Parts
 from .session import locked_cached_property
 from .vector_parts import VectorParts
-from .word_parts import TextParts, effects_of, matrix_without, unit, with_neighbours
+from .word_parts import TextParts, effects_of, matrix_without, with_neighbours
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
@@ -100,8 +100,7 @@ class Runner(ABC):
         v = self._in_blocks(
             "vector", self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
         )
-        # of a text without words, a reader without an LSTM gives zeros
-        return v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-12) if unit_length else v
+        return unit(v) if unit_length else v  # of a text without words, a reader without an LSTM gives zeros
 
     def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
         """(sentences, r, 2u): M of each, in their order."""

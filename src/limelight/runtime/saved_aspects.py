@@ -8,7 +8,7 @@ from typing import Any
 from ..aspects.facts import aspect_facts, check_takes_aspects, saved_aspects
 from ..aspects.seeds import Aspects
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, wrong_model
 from ..text.tasks import find_task
 from .config_file import open_saved, replace_facts
 from .folder import is_reader_folder
@@ -22,7 +22,7 @@ def read_aspects(folder: str | Path) -> Aspects:
 
 def _check_kind(folder: str | Path) -> None:
     if is_reader_folder(folder):
-        raise LimelightError(f"{folder} is a reader: aspects are for a trained model", code="model-kind")
+        raise wrong_model(f"{folder} is a reader: aspects are for a trained model")
 
 
 def write_aspects(folder: str | Path, aspects: Aspects, edit: str) -> None:

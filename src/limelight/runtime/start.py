@@ -7,7 +7,6 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..config.choice import Size, choose, describe
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
+from ..storage.array_files import checksum
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
 from .folder import Parts, folder_of, is_reader, open_folder
@@ -140,10 +140,7 @@ class Start(Parts):
 
     @property
     def fingerprint(self) -> str:
-        check = 0
-        for name in sorted(self.weights):
-            check = crc32(np.ascontiguousarray(self.weights[name]).data, check)
-        return f"{check:08x}"
+        return checksum(self.weights[name] for name in sorted(self.weights))
 
 
 def load_start(name: str, folder: str | Path = "") -> Start:

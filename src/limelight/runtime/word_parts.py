@@ -23,6 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..network.outputs import unit
+
 Without = Callable[..., np.ndarray]  # H (n, 2u), A (r, n), words=slice: M without each of them (k, r, 2u)
 _LITTLE_ATTENTION = 1e-3  # on all words but one
 _OF_NEIGHBOURS = 0.2  # more agrees with people on phrases, and blurs single words
@@ -114,13 +116,3 @@ def max_without(H: np.ndarray) -> np.ndarray:
     second, first = np.partition(H, -2, axis=0)[-2:]  # (2u,)
     winners = H.argmax(axis=0)
     return np.asarray(np.where(winners == np.arange(len(H))[:, None], second, first)[:, None])
-
-
-def unit(v: np.ndarray) -> np.ndarray:
-    """Vectors (..., size) of length 1; zeros stay zeros.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    length = np.linalg.norm(v, axis=-1, keepdims=True)
-    return np.asarray(v / np.where(length > 0, length, 1))

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, bad_value, conflict, damaged, name_taken, warn
+from ..network.outputs import unit
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load, load_exactly
 from ..runtime.runner import progress_bar
-from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers, workshop
 from ..storage.locks import locked
 from .corpus import Corpus
@@ -34,7 +34,7 @@ from .index_folder import (
     write_config,
 )  # fmt: skip
 from .keys import find_rows
-from .shards import Shard, cut_shards, damaged, living_texts, pack_shard, quantise, write_shard
+from .shards import Shard, cut_shards, living_texts, pack_shard, quantise, write_shard
 from .words import LANGUAGES, RULES, WordRules
 
 _Item = TypeVar("_Item")
@@ -46,10 +46,9 @@ def new_config(
 ) -> tuple[IndexConfig, Model | Reader]:  # fmt: skip
     """The description of an index with nothing in it yet, and its model."""
     if sentences and passages:
-        raise LimelightError("an index is of sentences or of passages, not both", code="option-conflict")
+        raise conflict("an index is of sentences or of passages, not both")
     if language not in LANGUAGES:
-        fault = f"cannot take the stems of {language!r}; use {', '.join(LANGUAGES)}"
-        raise LimelightError(fault, code="option-value")
+        raise bad_value(f"cannot take the stems of {language!r}; use {', '.join(LANGUAGES)}")
     loaded: Model | Reader = load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     size = next(encode(loaded, ["text"])).shape[1]
@@ -259,8 +258,7 @@ def _check_free(folder: Path, overwrite: bool) -> None:
     remove_leftovers(folder)
     if (folder / FILE).is_file() and not overwrite:
         more = "add to it or finish it with --add (in Python: Index.open(...).add)"
-        fault = f"{folder} already exists; {more}, or replace it with --overwrite"
-        raise LimelightError(fault, code="exists")
+        raise name_taken(f"{folder} already exists; {more}, or replace it with --overwrite")
     check_replaceable(folder, layout(folder), overwrite)
 
 

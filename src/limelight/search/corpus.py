@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import LimelightError, bad_value, tidy_os_errors, warn
+from ..errors import LimelightError, bad_value, no_rows, tidy_os_errors, warn
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
 from ..tables.aside import Aside
@@ -64,7 +64,7 @@ class Corpus:
             digest.update(line + b"\n")
         self.sha256 = digest.hexdigest()
         if next(self.entries(unit), None) is None:
-            raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
+            raise no_rows(f"{self._where}: no {unit} to index")
         if self._long and unit == "texts":
             which = f"{self._long:,} texts have" if self._long > 1 else "1 text has"
             todo = "with --passages (in Python: passages=True) the best passage is found and shown"
@@ -106,7 +106,7 @@ class Corpus:
                 self._long += len(text) > LONG_TEXT
                 yield found
         if number == self.skipped:
-            raise LimelightError(f"{self._where}: no texts to index", code="no-rows")
+            raise no_rows(f"{self._where}: no texts to index")
         if self.path is None:
             self.name = f"{number:,} texts"
 

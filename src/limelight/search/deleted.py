@@ -9,9 +9,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from ..errors import damaged
 from ..storage.array_files import safetensors_pieces
-from ..storage.files import atomic_file
-from .shards import damaged, map_tensors
+from ..storage.files import write_file
+from .shards import map_tensors
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ def write_deleted(folder: Path, dead: np.ndarray) -> DeletedEntry:
     content = b"".join(safetensors_pieces({"deleted": np.packbits(dead)}))
     digest = hashlib.sha256(content).hexdigest()
     name = f"deleted-{digest[:16]}.safetensors"
-    with atomic_file(folder / name) as file:
-        file.write(content)
+    write_file(folder / name, content)
     return DeletedEntry(name, len(dead), int(dead.sum()), len(content), digest)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import LimelightError, bad_value
 from ..storage.json_file import to_json_values
-from .shards import Shard
+from .shards import Shard, living_texts
 
 MAX_CONDITIONS, MAX_CHARACTERS = 32, 2**14  # of a search, and of a condition; as many are kept
 _ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
@@ -139,7 +139,7 @@ class Filters:
             found = self._find(shards, conditions)
         passing = np.ones(sum(map(len, shards)), bool)
         for condition, parts in zip(conditions, found, strict=True):
-            flags = np.concatenate([_of_living(*each) for each in zip(shards, parts, strict=True)])
+            flags = np.concatenate(parts) * living_texts(shards)
             _check_column(condition, flags, shards)
             passing &= (flags & _PASSES) > 0
         return passing
@@ -167,10 +167,6 @@ def _read_flags(shard: Shard, conditions: Sequence[Condition]) -> list[np.ndarra
         for condition, flags in zip(conditions, found, strict=True):
             flags[at] = condition.flags(columns)
     return [np.frombuffer(each, np.uint8) for each in found]
-
-
-def _of_living(shard: Shard, flags: np.ndarray) -> np.ndarray:
-    return flags if shard.alive is None else flags * shard.alive
 
 
 def _check_column(condition: Condition, flags: np.ndarray, shards: Sequence[Shard]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value, warn
+from ..errors import LimelightError, bad_value, damaged, no_rows, warn
 from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
@@ -34,7 +34,6 @@ from .hit import Hit
 from .hit_words import find_words
 from .index_folder import check_shards, open_shards, read_config
 from .ranking import SCORERS, Ranked, Ranking
-from .shards import damaged
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -247,13 +246,13 @@ class Index:
     def _check_not_empty(self) -> None:
         if not len(self):
             todo = "add texts to it, or finish it if it was interrupted, with limelight index --add"
-            raise LimelightError(f"{self.folder} is empty; {todo}", code="no-rows")
+            raise no_rows(f"{self.folder} is empty; {todo}")
 
     def _checked_way(self, by: str | None) -> str:
         if by is None:
             return "both" if self.config.words else "meaning"
         if by not in SCORERS:
-            raise LimelightError(f"cannot search by {by!r}; use {', '.join(SCORERS)}", code="option-value")
+            raise bad_value(f"cannot search by {by!r}; use {', '.join(SCORERS)}")
         if by != "meaning" and not self.config.words:
             fault = f"{self.folder} is from an earlier version and can be searched by meaning only"
             raise LimelightError(f"{fault}; build it again to search by words", code="index-without-words")

@@ -20,12 +20,12 @@ from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 import numpy as np
 
 from .. import __version__
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_file
+from ..errors import LimelightError, damaged, tidy_os_errors
+from ..storage.files import FolderLayout, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
 from .deleted import DeletedEntry, read_deleted
-from .shards import Shard, ShardEntry, damaged, map_shard
+from .shards import Shard, ShardEntry, map_shard
 from .words import LANGUAGES, RULES
 
 FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
@@ -112,8 +112,7 @@ class IndexConfig:
 def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> None:
     """Replace index.json in one step; without `overwrite`, it must be the first."""
     data = {"format": FORMAT, "limelight": __version__, **asdict(config)}
-    with atomic_file(folder / FILE, overwrite) as file:
-        file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
+    write_file(folder / FILE, json.dumps({**data, "sha256": _checksum(data)}, indent=1), overwrite)
 
 
 def remove_strays(folder: Path, config: IndexConfig) -> None:
@@ -149,8 +148,7 @@ def read_config(folder: str | Path) -> IndexConfig:
     limelight.errors.LimelightError: no such folder is not an index; make one with: limelight index
     """
     try:
-        with tidy_os_errors(f"cannot read {folder}"):
-            return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
+        return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
     except LimelightError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
             fault = f"{folder} is not an index; make one with: limelight index"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import bad_value
 
 if TYPE_CHECKING:
     from .index_folder import IndexConfig
@@ -58,7 +58,7 @@ def find_rows(config: IndexConfig, shards: Sequence[Shard], keys: Iterable[Any])
 def _checked(key: Any) -> str:
     text = key_text(key)
     if text is None:
-        raise LimelightError(f"a key is text or a number, not {str(key)[:40]!r}", code="option-value")
+        raise bad_value(f"a key is text or a number, not {str(key)[:40]!r}")
     return text
 
 
@@ -81,7 +81,7 @@ def _by_number(config: IndexConfig, shards: Sequence[Shard], starts: Sequence[in
     """The places of one row, whose number says which table it is from; the rows of a table are in order."""
     if not key.isdecimal():
         fault = f"the index has no key column, so that rows are named by number, not by {key[:40]!r}"
-        raise LimelightError(f"{fault}; to name them otherwise build it with --key", code="option-value")
+        raise bad_value(f"{fault}; to name them otherwise build it with --key")
     if len(key) > 18 or not 1 <= int(key) <= config.numbered:
         return []
     number = bisect_left(config.sources, int(key), key=lambda source: source.before) - 1

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import damaged
 from .words import WordRules
 
 K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much long texts are held back
@@ -96,8 +96,7 @@ class Postings:
         part = slice(int(self.posting_ends[at - 1]) if at else 0, int(self.posting_ends[at]))
         places, counts = self.places[part], self.counts[part]
         if not self._are_valid(places, counts):
-            fault = "the words of a shard are damaged; build the index again"
-            raise LimelightError(fault, code="file-damaged")
+            raise damaged("the words of a shard are damaged; build the index again")
         if self.alive is not None:
             kept = self.alive[places]
             return places[kept], counts[kept]

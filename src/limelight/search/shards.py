@@ -19,16 +19,15 @@ import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
-from ..storage.files import atomic_file
+from ..storage.files import write_file
 from ..storage.json_file import parse_object
 from .keys import hash_keys, key_text
 from .postings import POSTINGS, Postings, pack_postings
@@ -38,7 +37,6 @@ ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes f
 SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
 _COLUMNS = b'"columns": '
-damaged = partial(LimelightError, code="file-damaged")
 _KINDS: dict[str, type] = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
 
 
@@ -180,8 +178,7 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
     """Write a shard that no index.json names yet."""
     digest = hashlib.sha256(content).hexdigest()
     entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
-    with atomic_file(folder / entry.file) as file:
-        file.write(content)
+    write_file(folder / entry.file, content)
     return entry
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 from numpy.lib import format as npy
@@ -23,6 +24,18 @@ DTYPES = {
     "float16": ("F16", 2), "int16": ("I16", 2), "uint16": ("U16", 2),
     "int8": ("I8", 1), "uint8": ("U8", 1), "bool": ("BOOL", 1),
 }  # fmt: skip
+
+
+def checksum(arrays: Iterable[np.ndarray]) -> str:
+    """The CRC-32 of all their bytes, as eight hexadecimal digits: enough to tell some from others.
+
+    >>> checksum([np.zeros(2), np.ones(3)])
+    '32819830'
+    """
+    check = 0
+    for array in arrays:
+        check = crc32(np.ascontiguousarray(array).data, check)
+    return f"{check:08x}"
 
 
 def digest_rows(arrays: Iterable[np.ndarray], dtype: Any = None) -> str:
@@ -89,12 +102,14 @@ def _dtype_name(tensor: Any) -> str:
     return str(getattr(tensor.dtype, "name", tensor.dtype)).removeprefix("torch.")
 
 
-class NpyWriter:
+class ArrayWriter:
     """An array that grows by rows in an open file; their number goes into the header at the end.
+
+    The file is .npy; or, with the name of a tensor in it, .safetensors.
 
     >>> import io
     >>> file = io.BytesIO()
-    >>> writer = NpyWriter(file, np.uint16)
+    >>> writer = ArrayWriter(file, np.uint16)
     >>> writer.append(np.array([1, 2]))
     >>> writer.append(np.array([3]))
     >>> writer.finish()
@@ -103,26 +118,23 @@ class NpyWriter:
     [1, 2, 3]
     """
 
-    def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike) -> None:
-        self.rows = 0
-        self.file, self._dtype = file, np.dtype(dtype).newbyteorder("<")
-        self._row_shape: tuple[int, ...] = ()
+    def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike, tensor: str | None = None) -> None:
+        self.shape: tuple[int, ...] = (0,)
+        self.file, self._dtype, self._tensor = file, np.dtype(dtype).newbyteorder("<"), tensor
 
     def append(self, values: np.ndarray) -> None:
         """Add rows below those already there; all must have one shape."""
-        if self.rows == 0:
-            self._row_shape = values.shape[1:]
-            self._write_header()
+        if self.shape[0] == 0:
+            self.shape = 0, *values.shape[1:]
+            self.finish()
         self.file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
-        self.rows += len(values)
+        self.shape = self.shape[0] + len(values), *self.shape[1:]
 
     def finish(self) -> None:
-        """Complete the header; the file stays open."""
-        self._write_header()
-
-    def _write_header(self) -> None:
-        # numpy pads the header: the number of rows may grow without moving what follows.
-        shape = (self.rows, *self._row_shape)
-        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
+        """Complete the header, which has room for any number of rows; the file stays open."""
         self.file.seek(0)
+        if self._tensor:
+            self.file.write(safetensors_header({self._tensor: (self._dtype.name, self.shape)}, size=264))
+            return
+        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": self.shape}
         npy.write_array_header_1_0(self.file, header)

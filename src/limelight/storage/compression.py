@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, needs_extra, tidy_os_errors, wrong_file
 
 _ZST_READ = 2048  # compressed bytes: they can become 64 MiB, and the library cannot stop earlier
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
@@ -42,9 +42,9 @@ def check_file(path: Path) -> None:
         if not path.exists():
             raise LimelightError(f"no such file: {path}", code="file-missing")
         if path.is_dir():
-            raise LimelightError(f"{path} is a folder; name a file in it", code="file-type")
+            raise wrong_file(f"{path} is a folder; name a file in it")
         if not path.is_file():
-            raise LimelightError(f"{path} is a pipe or a device; give a file", code="file-type")
+            raise wrong_file(f"{path} is a pipe or a device; give a file")
 
 
 @contextlib.contextmanager
@@ -61,7 +61,7 @@ def tidy_reading(path: Path) -> Iterator[None]:
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # an optional library: its class cannot be named above
             raise
-        raise LimelightError(f"cannot read {path}: {error}", code="file-damaged") from error
+        raise damaged(f"cannot read {path}: {error}") from error
 
 
 def decompress(raw: BinaryIO, path: Path) -> Any:
@@ -87,9 +87,7 @@ class _Zstandard(io.RawIOBase):
         try:
             import zstandard
         except ImportError:
-            raise LimelightError(
-                f"{path} needs zstandard: pip install '.[tables]'", code="needs-extra"
-            ) from None
+            raise needs_extra(f"{path} needs zstandard: pip install '.[tables]'") from None
         self._raw, self._new_frame = raw, zstandard.ZstdDecompressor().decompressobj
         self._frame, self._ready, self._taken = self._new_frame(), b"", 0
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, name_taken, tidy_os_errors, wrong_file
 from .locks import is_same_file, try_lock
 
 # In a temporary folder: a note that it is ours, what is being written, and the old folder being replaced.
@@ -47,7 +47,7 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
     path = Path(os.path.realpath(path))  # follow links, as any program that writes does
     with tidy_os_errors(f"cannot write {path}"):
         if path.exists() and not path.is_file():  # such as /dev/null, which a rename would replace
-            raise LimelightError(f"cannot write {path}: it exists and is not a regular file", code="exists")
+            raise name_taken(f"cannot write {path}: it exists and is not a regular file")
         with _temporary(path) as temporary:
             with open(temporary / _NEW, "wb") as file:
                 yield file
@@ -55,6 +55,12 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
             os.replace(temporary / _NEW, path) if overwrite else _rename_to_free_name(temporary / _NEW, path)
             fsync(path.parent)
+
+
+def write_file(path: str | Path, content: str | bytes, overwrite: bool = True) -> None:
+    """Write a file as `atomic_file` does; half a character, which is not text, becomes a question mark."""
+    with atomic_file(path, overwrite) as file:
+        file.write(content.encode(errors="replace") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -92,15 +98,11 @@ def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return
         if not all((path / name).is_file() for name in layout.required):
-            raise LimelightError(
-                f"{path} exists and is not {layout.name}; choose another name", code="exists"
-            )
+            raise name_taken(f"{path} exists and is not {layout.name}; choose another name")
         ours = {*layout.required, *layout.optional}
         foreign = sorted(each.name for each in path.iterdir() if each.name not in ours or not each.is_file())
         if overwrite and foreign:
-            raise LimelightError(
-                f"{path} also holds {foreign[0]}, which would be lost; move it first", code="exists"
-            )
+            raise name_taken(f"{path} also holds {foreign[0]}, which would be lost; move it first")
     if not overwrite:
         raise _exists_error(path)
 
@@ -114,7 +116,7 @@ def check_output_file(path: str | Path, overwrite: bool) -> None:
     """
     path = Path(path)
     if path.is_dir():
-        raise LimelightError(f"{path} is a folder; give a file name", code="file-type")
+        raise wrong_file(f"{path} is a folder; give a file name")
     if path.exists() and not overwrite:
         raise _exists_error(path)
 
@@ -147,7 +149,7 @@ def workshop(path: Path) -> Iterator[Path]:
         if not _is_ours(path):
             fault = f"Limelight needs the name {path}, which is taken: move it away, or delete it if it is "
             fault += "what an interrupted --overwrite of an earlier version left"
-            raise LimelightError(fault, code="exists")
+            raise name_taken(fault)
         if not (path / _NEW).exists():
             (path / _MARK).write_bytes(_NOTE)
         yield path / _NEW
@@ -285,7 +287,7 @@ def _rename_to_free_name(new: Path, path: Path) -> None:
 
 def _exists_error(path: Path) -> LimelightError:
     todo = "choose another name or allow it with --overwrite (in Python: overwrite=True)"
-    return LimelightError(f"{path} already exists; {todo}", code="exists")
+    return name_taken(f"{path} already exists; {todo}")
 
 
 def fsync(path: Path) -> None:

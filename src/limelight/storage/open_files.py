@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors, wrong_file
 from .files import old_folders
 from .locks import is_same_file
 
@@ -37,12 +37,12 @@ def open_regular(path: str | Path, folder: int | None = None) -> BufferedReader:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file
         file.close()
-    raise LimelightError(f"{Path(path).name} is not a regular file; give a plain file", code="file-type")
+    raise wrong_file(f"{Path(path).name} is not a regular file; give a plain file")
 
 
 def read_regular(path: str | Path, largest: int) -> bytes:
     """The bytes of a regular file of at most `largest` bytes; a larger one is refused before it is read."""
-    with open_regular(path) as file:
+    with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
         return read_whole(file, Path(path).name, largest)
 
 

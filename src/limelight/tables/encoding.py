@@ -69,9 +69,11 @@ def guess_encoding(head: bytes) -> str | None:
     if wide := _ZEROS.get(tuple(2 * head[k::4].count(0) > len(head) // 4 for k in range(4))):
         return wide
     whole = len(head) < HEAD  # otherwise the last character may be cut
-    valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
-    if "\ufffd" not in valid:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, whole)
         return None
+    except UnicodeDecodeError:
+        valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
     wrong = valid.count("\ufffd")
     others = sum(not each.isascii() for each in valid) - wrong
     return WESTERN if wrong > others and _is_western(head) else None  # otherwise it is UTF-8, damaged

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged, needs_extra
 from ..storage.compression import tidy_reading
 from .abstract import HEAD, Table, Values
 from .aside import ArrowAside, Aside
@@ -69,7 +69,7 @@ def _open_parquet(path: Path, file: BinaryIO | None = None) -> Any:
     try:
         import pyarrow.parquet as pq
     except ImportError:
-        raise LimelightError(f"{path} needs pyarrow: pip install '.[tables]'", code="needs-extra") from None
+        raise needs_extra(f"{path} needs pyarrow: pip install '.[tables]'") from None
     with _tidy_parquet(path):  # buffered: otherwise a whole column of a row group would be in memory at once
         return pq.ParquetFile(file or path, buffer_size=1 << 20)
 
@@ -86,5 +86,4 @@ def _tidy_parquet(path: Path) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__ != "pyarrow.lib":  # an optional library: its classes cannot be named above
             raise
-        reason = f"{path} is not a readable parquet file ({' '.join(str(error).split())})"
-        raise LimelightError(reason, code="file-damaged") from None
+        raise damaged(f"{path} is not a readable parquet file ({' '.join(str(error).split())})") from None

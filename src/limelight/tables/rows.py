@@ -17,7 +17,7 @@ from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import LimelightError, check_choice, warn
+from ..errors import LimelightError, check_choice, no_rows, warn
 from .cells import KeptColumns, as_text
 from .columns import Columns, check_column
 from .formats import BadRowError, shorten
@@ -187,13 +187,9 @@ class TableRows(Iterator[Row]):
             self._table.close()
         count = len(self.numbers) + self.skipped
         if count == 0:
-            raise LimelightError(
-                f"{self._path} has no rows; it needs at least one below its header", code="no-rows"
-            )
+            raise no_rows(f"{self._path} has no rows; it needs at least one below its header")
         if count == self.skipped:
-            raise LimelightError(
-                f"{self._path}: none of its {count:,} rows can be used; check the columns", code="no-rows"
-            )
+            raise no_rows(f"{self._path}: none of its {count:,} rows can be used; check the columns")
         if self.skipped:
             which = ", ".join(map(str, self._first_skipped)) + (", ..." if self.skipped > SHOWN else "")
             which = f"{self._table.unit}{'s' if self.skipped > 1 else ''} {which}"

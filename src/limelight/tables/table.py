@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, no_rows, warn
 from ..storage.compression import check_file, decompress, tidy_reading
 from .abstract import HEAD, CellTable, Table, Values
 from .cells import KeptColumns, find_type
@@ -60,10 +60,10 @@ def column_names(path: Path) -> list[str]:
         return table.names
 
 
-def read_values(path: Path, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
+def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Values]:
     """The `wanted` columns of every row of a table, as `Table.rows` gives them."""
     with open_table(path) as table:
-        yield from table.rows(wanted, keep)
+        yield from table.rows(wanted)
 
 
 class _Bytes(io.BufferedIOBase):
@@ -160,7 +160,7 @@ class _CsvTable(_TextTable):
     def _header(self) -> list[str]:
         for _, names, _ in self._source:
             return [name.strip() for name in names]
-        raise LimelightError(f"{self.path} is empty; its first line must name the columns", code="no-rows")
+        raise no_rows(f"{self.path} is empty; its first line must name the columns")
 
     def _read(self) -> Iterator[Item]:
         """The header, then every row that is not a blank line."""
@@ -230,7 +230,7 @@ class _JsonTable(_TextTable):
     def _header(self) -> list[str]:
         first = self._look(HEAD)
         if not first:
-            raise LimelightError(f"{self.path} is empty; every line must be a JSON object", code="no-rows")
+            raise no_rows(f"{self.path} is empty; every line must be a JSON object")
         found = [row for _, row, fault in first if fault is None]
         if not found:
             self.number, _, fault = first[0]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, needs_extra, warn
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
 from . import WRITABLE
@@ -159,9 +159,7 @@ class ParquetTable:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise LimelightError(
-                "writing .parquet needs pyarrow: pip install '.[tables]'", code="needs-extra"
-            ) from None
+            raise needs_extra("writing .parquet needs pyarrow: pip install '.[tables]'") from None
         self.arrow: Any = pyarrow
         self.file, self.new, self.kept = file, new, kept
         self._names = _names(kept, new)

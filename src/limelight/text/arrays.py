@@ -12,8 +12,8 @@ from typing import IO
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.array_files import NpyWriter
+from ..errors import LimelightError, damaged, tidy_os_errors
+from ..storage.array_files import ArrayWriter
 from ..storage.open_files import open_regular
 from ..tables.formats import shorten
 from .numbering import NO_WORD, NumberedWords
@@ -28,9 +28,9 @@ DTYPES = {
 }  # fmt: skip
 
 
-def damaged(what: str) -> LimelightError:
+def encode_again(what: str) -> LimelightError:
     """The error about an encoded data set that is not as it was written."""
-    return LimelightError(f"{what}; encode the data again", code="file-damaged")
+    return damaged(f"{what}; encode the data again")
 
 
 def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int = 1) -> np.ndarray:
@@ -43,10 +43,10 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
             raise
         except Exception as error:  # numpy parses the header as Python, and much can be wrong with it
             reason = shorten(" ".join(str(error).split()))
-            raise damaged(f"{path} is damaged ({reason})") from None
+            raise encode_again(f"{path} is damaged ({reason})") from None
     if values.shape[:1] != (size,) or values.ndim > dimensions or values.dtype.name not in dtypes:
         wanted = f"{' or '.join(dtypes)} of shape ({size},)"
-        raise damaged(f"{path} holds {values.dtype.name} of shape {values.shape} instead of {wanted}")
+        raise encode_again(f"{path} holds {values.dtype.name} of shape {values.shape} instead of {wanted}")
     return values
 
 
@@ -86,7 +86,7 @@ class ArraysOnDisk:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._writers: dict[tuple[str, str], NpyWriter] = {}
+        self._writers: dict[tuple[str, str], ArrayWriter] = {}
 
     def scratch(self) -> IO[bytes]:
         """A file for what is needed meanwhile, which is gone when it is closed."""
@@ -97,7 +97,7 @@ class ArraysOnDisk:
         for array, values in arrays.items():
             if (split, array) not in self._writers:
                 file = open(array_path(self._folder, split, array), "wb")  # noqa: SIM115
-                self._writers[split, array] = NpyWriter(file, _dtype(array, words, values.dtype.kind))
+                self._writers[split, array] = ArrayWriter(file, _dtype(array, words, values.dtype.kind))
             self._writers[split, array].append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
@@ -106,7 +106,7 @@ class ArraysOnDisk:
         for (split, array), writer in self._writers.items():
             writer.finish()
             writer.file.close()
-            sizes.setdefault(split, {})[array] = writer.rows
+            sizes.setdefault(split, {})[array] = writer.shape[0]
         return {split: open_arrays(self._folder, split, sizes[split]) for split in sizes}
 
 

@@ -24,7 +24,7 @@ from ..storage.files import FolderLayout, atomic_folder
 from ..storage.json_file import parse_object
 from ..storage.open_files import check_memory, open_regular, read_regular
 from ..tables.formats import shorten
-from .arrays import DTYPES, ArraysOnDisk, array_path, damaged, min_max, open_arrays
+from .arrays import DTYPES, ArraysOnDisk, array_path, encode_again, min_max, open_arrays
 from .labels import Label
 from .tasks import find_task
 from .tokenizer import Tokenizer
@@ -129,7 +129,7 @@ class Dataset:
         description = _read_description(folder)
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
         if tokenizer.hash != description["tokenizer"]:
-            raise damaged(f"{folder}: tokenizer.json is not the one the data was encoded with")
+            raise encode_again(f"{folder}: tokenizer.json is not the one the data was encoded with")
         labels = tuple(description["labels"])
         splits = {
             name: Split(**open_arrays(folder, name, description["splits"][name]))
@@ -137,7 +137,7 @@ class Dataset:
             if name in description["splits"]
         }
         if len({(split.pair, split.labels is None) for split in splits.values()}) > 1:
-            raise damaged(f"{folder}: its splits do not fit together")
+            raise encode_again(f"{folder}: its splits do not fit together")
         for name, split in splits.items():
             _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels), description["task"])
         vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
@@ -176,12 +176,11 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise LimelightError(
             f"{folder} is not an encoded data set (no dataset.json); encode one first", code="not-a-dataset"
         )
-    with tidy_os_errors(f"cannot read {path}"):
-        content = read_regular(path, MAX_DESCRIPTION)
+    content = read_regular(path, MAX_DESCRIPTION)
     try:
         description = parse_object(content, path.name)
     except LimelightError as error:
-        raise damaged(f"{path} is damaged ({error})") from None
+        raise encode_again(f"{path} is damaged ({error})") from None
     if description.get("format") != FORMAT:
         raise LimelightError(f"{path} does not describe a Limelight data set", code="not-a-dataset")
     if description.get("version") != VERSION:
@@ -206,7 +205,7 @@ def _check_description(description: dict[str, Any], path: Path) -> None:
         wrong += ["labels"] if len(distinct) < len(labels) else []
         wrong += [] if description.get("task", TASKS[0]) in TASKS else ["task"]
     if wrong:
-        raise damaged(f"{path} is damaged ({', '.join(sorted(wrong))})")
+        raise encode_again(f"{path} is damaged ({', '.join(sorted(wrong))})")
 
 
 _FACTS: dict[str, Callable[[Any], bool]] = {  # those that are used again
@@ -232,16 +231,16 @@ def _check_split(split: Split, where: str, words: int, classes: int, task: str) 
     if any(values is not None and len(values) != len(split) for values in by_row) or (
         (split.ids2 is None) != (split.lengths2 is None)
     ):
-        raise damaged(f"{where}: its arrays do not fit together")
+        raise encode_again(f"{where}: its arrays do not fit together")
     for ids, _, lengths in split.sides:
         lowest, highest = min_max(ids)
         fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
         if not fits or lowest < 0 or highest >= words:
-            raise damaged(f"{where}: its word ids are damaged")
+            raise encode_again(f"{where}: its word ids are damaged")
     if split.weights is not None and not (np.isfinite(split.weights) & (split.weights >= 0)).all():
-        raise damaged(f"{where}: its weights are damaged")
+        raise encode_again(f"{where}: its weights are damaged")
     if split.labels is not None and not find_task(task).column.fits(split.labels, classes):
-        raise damaged(f"{where}: some labels are not in dataset.json")
+        raise encode_again(f"{where}: some labels are not in dataset.json")
 
 
 def _read_vectors(folder: Path, words: int) -> np.ndarray:
@@ -253,9 +252,9 @@ def _read_vectors(folder: Path, words: int) -> np.ndarray:
             vectors = safetensors.numpy.load_file(path)["vectors"]
         except (safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
             reason = shorten(" ".join(str(error).split()))
-            raise damaged(f"{path} is damaged ({reason})") from None
+            raise encode_again(f"{path} is damaged ({reason})") from None
     if vectors.ndim != 2 or len(vectors) != words or not vectors.size or vectors.dtype != np.float32:
-        raise damaged(f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 ({words}, d)")
+        raise encode_again(f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 ({words}, d)")
     if not np.isfinite(vectors).all():
-        raise damaged(f"{path} holds numbers that are not finite")
+        raise encode_again(f"{path} holds numbers that are not finite")
     return np.asarray(vectors)

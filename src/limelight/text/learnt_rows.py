@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import damaged
 
 MAX_ROWS = 2**19  # of more nothing is kept: config.json is read whole whenever a model is opened
 PREFIX = b"limelight row\n"
@@ -82,6 +82,5 @@ class LearntRows:
             content = b""
         hashes = np.frombuffer(content[: len(content) // 4 * 4], "<u4").astype(np.uint32)
         if not content or len(content) % 4 or (hashes[1:] <= hashes[:-1]).any():
-            wrong = "'learnt_rows' in config.json is not as Limelight writes it"
-            raise LimelightError(wrong, code="file-damaged")
+            raise damaged("'learnt_rows' in config.json is not as Limelight writes it")
         return cls(hashes)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
 from ..tables.columns import Columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import Row, TableRows, check_text
@@ -184,7 +184,7 @@ class MemorySource:
     def _as_list(self, values: Any, what: str) -> list[Any]:
         plain = as_list(values, f"{self.where}: {what}")
         if not plain:
-            raise LimelightError(f"{self.where}: no {what}; give at least one", code="no-rows")
+            raise no_rows(f"{self.where}: no {what}; give at least one")
         if what != "texts" and len(plain) != len(self._texts):
             raise LimelightError(
                 f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}", code="length-mismatch"

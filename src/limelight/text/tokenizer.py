@@ -29,8 +29,8 @@ import numpy as np
 import tokenizers
 from tokenizers import pre_tokenizers
 
-from ..errors import LimelightError, bad_value, tidy_os_errors
-from ..storage.files import atomic_file
+from ..errors import LimelightError, bad_value
+from ..storage.files import write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
 from .forbidding import is_forbidden
@@ -146,8 +146,7 @@ class Tokenizer:
 
         >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
         """
-        with tidy_os_errors(f"cannot read {path}"):
-            content = read_regular(path, MAX_TOKENIZER)
+        content = read_regular(path, MAX_TOKENIZER)
         try:
             return cls(content.decode())
         except ValueError as error:
@@ -159,8 +158,7 @@ class Tokenizer:
 
         >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
         """
-        with atomic_file(path) as file:
-            file.write(self.to_json().encode())
+        write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
         """Rules and vocabulary as the text of a tokenizer.json.

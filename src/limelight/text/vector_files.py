@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, damaged
 from ..storage.compression import check_file, open_bytes, tidy_reading
 from ..tables.formats import shorten
 
@@ -178,7 +178,7 @@ class VectorFile:
         return self._damaged(f", line {number}: {what}; correct the line or download the file again")
 
     def _damaged(self, what: str) -> LimelightError:
-        return LimelightError(f"{self.path}{what}", code="file-damaged")
+        return damaged(f"{self.path}{what}")
 
 
 def _usual_spaces(body: bytes) -> int:

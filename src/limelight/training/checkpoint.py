@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..config.migrations import upgrade
 from ..config.recipe import DEFAULT_TASK, options
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
 from ..storage.open_files import check_memory, open_regular
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 
 
 def _damaged(path: Path, why: str = "is not a Limelight checkpoint") -> LimelightError:
-    return LimelightError(f"{path} {why}", code="file-damaged")
+    return damaged(f"{path} {why}")
 
 
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
@@ -203,8 +203,7 @@ class Checkpoints:
             self.best_epoch = state.best_epoch if state.is_model else None
             return Found(state, tensors, best_weights, problems)
         if problems:
-            only = f"{problems[0]}; there is no other checkpoint to resume from"
-            raise LimelightError(only, code="file-damaged")
+            raise damaged(f"{problems[0]}; there is no other checkpoint to resume from")
         return None
 
     def _tidy(self) -> None:

@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from ..storage.locks import locked
 from ..text.parallel import count_cores
 from .progress import Progress
@@ -102,7 +102,7 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
-        raise LimelightError(f"device is {name!r}; it must be auto, cpu or cuda", code="option-value")
+        raise bad_value(f"device is {name!r}; it must be auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():
         what = "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'"
         raise LimelightError(what, code="no-gpu")

@@ -18,8 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import atomic_file, check_replaceable
+from ..errors import LimelightError, damaged, name_taken
+from ..storage.files import check_replaceable, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
@@ -65,8 +65,7 @@ class Job(ABC):
         """Write `run.json`."""
         content = {**self.content(), "format": FORMAT, "command": self.command}
         del content["out"]
-        with atomic_file(self.folder / "run.json") as file:
-            file.write((json.dumps(content, indent=2) + "\n").encode())
+        write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
 
     @classmethod
     def load(cls, out: str | Path) -> Self:
@@ -79,8 +78,7 @@ class Job(ABC):
             done = f"; {out} itself is complete" if (out / "config.json").is_file() else ""
             missing = f"there is no interrupted run for {out} ({path} is missing){done}"
             raise LimelightError(missing, code="run-missing")
-        with tidy_os_errors(f"cannot read {path}"):
-            content = read_regular(path, MAX_JOB_BYTES)
+        content = read_regular(path, MAX_JOB_BYTES)
         try:
             found = parse_object(content, path.name)
             if (version := found.pop("format", None)) != FORMAT:
@@ -92,8 +90,7 @@ class Job(ABC):
             if getattr(error, "code", "") == "run-outdated":
                 raise
             what, why = "is damaged or from another version", shorten(" ".join(str(error).split()))
-            wrong = f"{path} {what} ({why}); start again with --overwrite"
-            raise LimelightError(wrong, code="file-damaged") from error
+            raise damaged(f"{path} {what} ({why}); start again with --overwrite") from error
         again = f"limelight {shorten(str(other))} --resume"
         raise LimelightError(f"{path} is of another command; resume it with {again!r}", code="run-kind")
 
@@ -121,8 +118,7 @@ class Job(ABC):
         if not (self.folder / "run.json").is_file():
             if all(path.name.startswith(".run.json.limelight-") for path in self.folder.iterdir()):
                 return  # a run that was killed before its first file was written
-            foreign = f"{self.folder} exists and is not a Limelight run; move it"
-            raise LimelightError(foreign, code="exists")
+            raise name_taken(f"{self.folder} exists and is not a Limelight run; move it")
         if not self.overwrite:
             raise LimelightError(
                 f"{self.folder} holds an unfinished run: resume it with '{self.resume_command}', "

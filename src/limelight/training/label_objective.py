@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
@@ -17,13 +15,22 @@ from ..network.parts import module_tensors, rows_of
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
-from ..storage.array_files import digest_rows
+from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
-from .starting_network import FOLDS, MAX_ROWS, build_network, fit_first_head, fit_new_classes, real_rows
+from .starting_network import (
+    FOLDS,
+    MAX_ROWS,
+    MIN_ROWS_LAST,
+    build_network,
+    fit_first_head,
+    fit_last_head,
+    fit_new_classes,
+    real_rows,
+)
 from .step import Objective, Stepper
 
 MANY_WORDS = 200_000  # take some seconds to read on two cores
@@ -51,7 +58,8 @@ class LabelObjective(Objective):
         known = run_identity(self.dataset, self.recipe, self.start)
         for part, module in self.modules.named.items():
             name = "module" if module is self.modules.encoder else part  # as runs of 0.3 have it
-            known[name] = f"{class_name(module)} {_fingerprint_of(module)}"
+            tensors = (w.detach().cpu().float().numpy() for w in module_tensors(module).values())
+            known[name] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
         return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:
@@ -111,6 +119,13 @@ class LabelObjective(Objective):
             stepper.load({name: w.clone() for name, w in network.state_dict().items()})
         return from_vectors
 
+    def fit_end(self, network: Network) -> None:
+        """From a reader and many rows, end with a classifier fitted to what the network now reads."""
+        train, own_goal = self.dataset.splits["train"], self.targets is not None or self.own_loss is not None
+        fits = isinstance(network.head, VectorHead) and self.task.refits and not own_goal
+        if fits and len(train) >= MIN_ROWS_LAST:
+            fit_last_head(network, train, self.weights)
+
     def _starts_from_vectors(self, network: Network) -> bool:
         """Whether the classifier reads a reader's vectors, as the reader made them; or a module's M."""
         if isinstance(network.head, VectorHead):
@@ -169,14 +184,6 @@ def class_name(given: Any) -> str:
     return f"{found.__module__}.{found.__qualname__}"
 
 
-def _fingerprint_of(module: nn.Module) -> str:
-    """Tells the weights that a module starts with from others."""
-    check = 0
-    for w in module_tensors(module).values():
-        check = zlib.crc32(np.ascontiguousarray(w.detach().cpu().float().numpy()).data, check)
-    return f"{check:08x}"
-
-
 def word_digests(dataset: Dataset) -> dict[str, str]:
     """The SHA-256 of all word ids of the splits that are trained on and measured by."""
     splits = {name: split for name, split in dataset.splits.items() if name in ("train", "dev")}
@@ -190,9 +197,6 @@ def _fingerprint(split: Split | None) -> str:
     """Enough of a split to tell it from another, without reading all of its words."""
     if split is None:
         return "none"
-    check = 0
-    for array in (split.lengths, split.labels, split.lengths2):
-        if array is not None:
-            plain = array if array.dtype.kind == "f" else np.asarray(array, dtype=np.int32)
-            check = zlib.crc32(np.ascontiguousarray(plain).data, check)
-    return f"{len(split)} of {split.words} words ({check:08x})"
+    arrays = [array for array in (split.lengths, split.labels, split.lengths2) if array is not None]
+    plain = (array if array.dtype.kind == "f" else np.asarray(array, dtype=np.int32) for array in arrays)
+    return f"{len(split)} of {split.words} words ({checksum(plain)})"

@@ -21,7 +21,7 @@ from ..config.pretrain_recipe import ReaderRecipe
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import digest_rows
-from ..storage.files import atomic_file
+from ..storage.files import atomic_file, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
@@ -186,8 +186,7 @@ class PretrainJob(Job):
             texts = (row.text for row in self._source().rows())
             teacher.encode_shards(encoder, texts, _rows(dataset) - self._pair_rows(), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
-        with atomic_file(self.folder / "prepared.json") as file:
-            file.write(json.dumps(self._digests(dataset, start)).encode())
+        write_file(self.folder / "prepared.json", json.dumps(self._digests(dataset, start)))
         with atomic_file(self.folder / "start.npy") as file:
             np.save(file, start)
 
@@ -204,9 +203,7 @@ class PretrainJob(Job):
 
         path = self.folder / "prepared.json"
         if path.is_file():  # a run of an older version has none
-            with tidy_os_errors(f"cannot read {path}"):
-                found = parse_object(read_regular(path, MAX_JOB_BYTES), path.name)
-            check_identity(path, found, digests)
+            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
 
     def _encode(self, show: bool) -> Dataset:
         from ..text.encode import encode_tables
@@ -221,8 +218,7 @@ class PretrainJob(Job):
             shutil.rmtree(self.folder / "data")
             few = f"{self._files()[0]}: {rows} texts are too few to learn from; give {MIN_TEXTS} or more"
             raise LimelightError(few, code="too-few-rows")
-        with atomic_file(self.folder / TEXTS) as file:
-            file.write(json.dumps(self._text_digests()).encode())
+        write_file(self.folder / TEXTS, json.dumps(self._text_digests()))
         return dataset
 
     def _files(self) -> list[str]:

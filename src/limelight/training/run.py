@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..text.batches import training_plan
 from ..text.dataset import Split
@@ -98,7 +98,7 @@ class TrainingRun:
             self.progress.first(figures)
         elif not self.recipe.training.epochs:
             wrong = "epochs is 0, which is for a classifier on a reader's vectors; give start, or more epochs"
-            raise LimelightError(wrong, code="option-value")
+            raise bad_value(wrong)
         self.state.finished = not self.recipe.training.epochs
 
     def _open_folder(self, resume: bool) -> None:
@@ -256,6 +256,8 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
+        if self.state.best_epoch >= 0:
+            self.objective.fit_end(self.network)
         if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network

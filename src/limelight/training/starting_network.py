@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import DEFAULT_TASK, Recipe
-from ..errors import LimelightError
+from ..errors import bad_value
 from ..network.modules import OURS, Modules
 from ..network.parts import HEADS, shapes
 from ..network.torch.encoder import BiLSTM
@@ -41,6 +41,8 @@ PAIR_STRENGTH = 0.1  # of what is added to the cosine: as good with 20 pairs as 
 FOLDS = 5
 MAX_CROSS_VALIDATED = 1000  # rows; with more, a single fold is left out
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
+MIN_ROWS_LAST, MAX_ROWS_LAST = 5000, 20_000  # of the last fit: with fewer it loses accuracy
+STRENGTH_LAST = 500.0  # its C, times the mean rows of a class
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
@@ -52,8 +54,7 @@ def build_network(
 ) -> Network:
     """The network for a data set on the CPU, with its starting weights; the user's `modules` are copied."""
     if recipe.model.is_reader:
-        wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
-        raise LimelightError(wrong, code="option-value")
+        raise bad_value("head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
@@ -175,6 +176,24 @@ def fit_first_head(
     last.copy_(W)
     bias.copy_(b)
     return found
+
+
+@torch.no_grad()
+def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) -> None:
+    """Fit the network's last layer to a split once more, after the last step: logistic regression.
+
+    Where the steps end is chance, where the loss is lowest is not: the pictures of two seeds are more alike
+    (docs/log/2026-11-19-two-seeds.md). So the rows do not depend on the seed.
+    """
+    rows = draw_rows(split, MAX_ROWS_LAST, 0)
+    last, bias = network.head.last_layer()
+    v = read_features(network, split, rows)
+    scale = v.norm(dim=1).mean()
+    y = torch.from_numpy(as_targets(np.asarray(split.labels)[rows])).to(last.device)
+    strength = STRENGTH_LAST * len(bias) / len(rows)
+    W, b = fit_linear(v / scale, y, weights_at(rows, weights, v), len(bias), strength)
+    last.copy_(W / scale)
+    bias.copy_(b)
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:

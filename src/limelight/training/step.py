@@ -58,6 +58,9 @@ class Objective(ABC):
         """Prepare the network for its first step; whether it is a model already. `note` shows a line."""
         return False
 
+    def fit_end(self, network: Any) -> None:  # noqa: B027
+        """What the best network gets after the last step."""
+
     @abstractmethod
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
         """Compute the gradients of a batch, a `share` of all rows or none, and count its figures."""

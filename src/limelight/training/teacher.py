@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from tqdm import tqdm
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, needs_extra, tidy_os_errors
 from ..runtime.batches import chunks
 from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
@@ -87,7 +87,7 @@ def open_vectors(path: str | Path, texts: int, pairs: int = 0) -> Vectors:
             values = npy.open_memmap(path, mode="r")
         except (ValueError, EOFError) as error:
             reason = " ".join(str(error).split())
-            raise LimelightError(f"{path} is not a .npy file ({reason})", code="file-damaged") from None
+            raise damaged(f"{path} is not a .npy file ({reason})") from None
     is_float = values.dtype.kind == "f" and values.dtype.isnative  # PyTorch takes no other byte order
     if values.ndim != 2 or not is_float or values.shape[1] < 2:
         wrong = f"{path} holds {values.dtype} of shape {values.shape}"
@@ -126,7 +126,7 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         wrong = "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'"
-        raise LimelightError(wrong, code="needs-extra") from None
+        raise needs_extra(wrong) from None
     try:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download

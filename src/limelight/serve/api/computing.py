@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LimelightError
+from ...errors import conflict
 from ...explain import joint_words
 from ...reading.comparison import Comparison
 from ...reading.reading import AnyReading
@@ -53,7 +53,7 @@ def readings(
     if isinstance(model, Reader):
         if without_rows or against is not None or label is not None or joint:
             fault = "without_rows, against, label and joint are for classifiers; this model is a reader"
-            raise LimelightError(fault, code="option-conflict")
+            raise conflict(fault)
         return [model.read(text) for (text,) in items]
     found = model.read_many(*columns(items), without_rows=without_rows, against=against, label=label)
     return [joint_words(model, each) for each in found] if joint else found

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import LimelightError
+from ...errors import LimelightError, no_rows
 from ...runtime.config_file import MAX_CONFIG
 from ...runtime.folder import folder_of
 from ...runtime.model import Model
@@ -78,7 +78,7 @@ class ServedModels:
         batch_words: int = BATCH_WORDS, **loading: Any,
     ) -> None:  # fmt: skip
         if not sources:
-            raise LimelightError("there is no model to serve; give at least one", code="no-rows")
+            raise no_rows("there is no model to serve; give at least one")
         self._models: dict[str, ServedModel] = {}
         opened: dict[Any, ServedModel] = {}  # two names of one folder are one model
         for name, source in sources.items():

@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from ... import __version__
 from ...aspects.facts import require_aspects
-from ...errors import LimelightError
+from ...network.outputs import unit
 from ...network.parts import matrix_shape, pooling_of
+from ...runtime.confidence import check_threshold
 from ...runtime.model import Model
 from ...runtime.reader import Reader
-from ...runtime.word_parts import unit
 from ...text.tasks import find_task
 from ...text.tokenizer import Tokenizer
 from ..http.bodies import Body, Item, check_words, count_words, items_of, texts_of
@@ -140,35 +140,20 @@ class Routes:
         model: Model = batcher.model
         if not isinstance(model, Model):
             raise RequestError(424, f"{name} is a reader, without labels; use /embed or /similarity")
-        items, one = items_of(body["inputs"], self._limits(predictions, batcher), model.pair)
+        aspects = require_aspects(model.aspects) if body.get("aspects") else None
+        compute = readings if aspects else predictions
+        items, one = items_of(body["inputs"], self._limits(compute, batcher), model.pair)
         least = _threshold(model, body)
-        if body.get("aspects"):
-            return await self._predict_with_aspects(request, batcher, least, body)
-        found = await self._run(request, batcher, predictions, items, body)
-        if one:
-            return _ranked(model, found[0], least)
+        found = await self._run(request, batcher, compute, items, body)
 
         def ranked() -> list[Any]:
-            return [_ranked(model, P, least) for P in found]
-
-        return ranked() if found.size <= MAX_RANKED else ranked
-
-    async def _predict_with_aspects(
-        self, request: Request, batcher: Batcher, least: float, body: Body
-    ) -> Callable[[], Any]:
-        """The same, where the answer, which is first, also has what the text says about the aspects."""
-        model: Model = batcher.model
-        require_aspects(model.aspects)
-        items, one = items_of(body["inputs"], self._limits(readings, batcher), model.pair)
-        found = await self._run(request, batcher, readings, items, body)
-
-        def ranked() -> list[Any]:
-            classes = [_ranked(model, reading.probabilities, least) for reading in found]
-            for (first, *_), reading in zip(classes, found, strict=True):
+            outputs = [each.probabilities for each in found] if aspects else found
+            classes = [_ranked(model, P, least) for P in outputs]
+            for (first, *_), reading in zip(classes, found, strict=True) if aspects else ():
                 first["aspects"] = reading.aspect_sum.to_dict()
             return classes[0] if one else classes
 
-        return ranked
+        return ranked if aspects or found.size > MAX_RANKED else ranked()
 
     async def embed(self, request: Request, body: Body) -> Any:
         """A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat."""
@@ -364,10 +349,7 @@ def _threshold(model: Model, body: Body) -> float:
         return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
-    if not find_task(model.task).is_class:
-        fault = f"abstain_below is for one class a text; the task is {model.task!r}"
-        raise LimelightError(fault, code="model-task")
-    return least if least is not None else model.threshold(precision or 0.0)
+    return check_threshold(least, task=model.task) if least is not None else model.threshold(precision or 0.0)
 
 
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:

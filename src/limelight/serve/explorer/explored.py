@@ -10,12 +10,12 @@ import numpy as np
 
 from ...aspects.sums import AspectSum
 from ...config.recipe import DEFAULT_TASK
-from ...errors import LimelightError
+from ...errors import no_rows, wrong_model, wrong_task
+from ...network.outputs import unit
 from ...runtime.batches import chunks
 from ...runtime.held_out import HeldOut
 from ...runtime.model import READ_AT_ONCE, Model
 from ...runtime.runner import progress_bar
-from ...runtime.word_parts import unit
 from ...text.learnt_rows import row_hash
 from ...text.questions import are_numbers, class_values
 from ...text.tasks import find_task
@@ -121,13 +121,12 @@ def explore_data(
 ) -> ExploredData:  # fmt: skip
     """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels."""
     if not items:
-        raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
+        raise no_rows(f"{name} has no rows to explore; give at least one")
     first, *others = models
     if any(other.pair != first.pair for other in others):
-        fault = "one model reads pairs of texts and the other single texts; give two of a kind"
-        raise LimelightError(fault, code="model-kind")
+        raise wrong_model("one model reads pairs of texts and the other single texts; give two of a kind")
     if any(other.task != first.task for other in others):
-        raise LimelightError("the models have different tasks; give two of a kind", code="model-task")
+        raise wrong_task("the models have different tasks; give two of a kind")
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)

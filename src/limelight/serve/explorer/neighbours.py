@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...network.outputs import unit
 from ...runtime.model import Model
 from ...runtime.reader import Reader
-from ...runtime.word_parts import unit
 from ..http.bodies import Item
 from .explored import ExploredData, embed_items, shorten
 

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 from ...runtime.model import Model
-from ...storage.files import atomic_file, check_output_file
+from ...storage.files import check_output_file, write_file
 from ..page.bundle import name_of, render_page
 from ..page.packed_arrays import BITS
 from .explored import ExploredData
@@ -34,8 +34,7 @@ def save_page(
     """
     check_output_file(path, overwrite)
     page, kept = build_page(model, words=words, precision=precision, data=data)
-    with atomic_file(path, overwrite) as file:
-        file.write(page.encode(errors="replace"))  # half a character is not text
+    write_file(path, page, overwrite)
     return kept
 
 

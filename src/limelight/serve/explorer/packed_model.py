@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LimelightError, check_at_least, check_choice
+from ...errors import LimelightError, check_at_least, check_choice, wrong_task
 from ...explain.joint import page_rules
+from ...network.outputs import unit
 from ...network.parts import rows_of
 from ...network.weights import pack_words
 from ...runtime.model import Model
@@ -33,7 +34,7 @@ def check_packable(model: Model, words: int | None = None, precision: str = "flo
     """Raise if a page cannot run a model: before its data is read, which takes long."""
     if model.recipe.model.has_module:
         fault = "a page cannot run a part of your own; show the model with 'limelight explore' or 'serve'"
-        raise LimelightError(fault, code="model-task")
+        raise wrong_task(fault)
     if model.tokenizer.forbidden:
         fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
         raise LimelightError(fault, code="forbidden-words")
@@ -83,7 +84,7 @@ def _similar(model: Model, kept: int) -> np.ndarray:
     table, first = model.weights["words.weight"], len(SPECIAL)
     start, end = first + kept, min(len(table), first + MAX_WORDS_READ)
     own = table[first : min(start, end)]
-    directions = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    directions = unit(own)
     found = np.zeros((2, max(0, end - start)))
     for at in range(start, end, 2048):
         scores = table[at : min(at + 2048, end)] @ directions.T

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ...runtime.model import Model
@@ -18,11 +17,10 @@ from ..api.models import ServedModels
 from ..http.bodies import Body, check_words, items_of
 from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
-from ..page.bundle import about_model, policy, render_page
+from ..page.bundle import about_model, page_answer
 from .explored import ExploredData
 from .neighbours import Neighbours
 
-START = "live"
 SIMILAR_WORDS = 6  # words to choose from
 MAX_CHARACTERS = 1000  # of a word, or of what is looked for in the data
 MAX_ROWS_ANSWERED = 500  # of data in an answer
@@ -69,9 +67,8 @@ class Explorer:
     # ------------------------------------------------------------ GET
 
     async def page(self, request: Request) -> Response:
-        """The page itself, which has nothing of the models or the data in it."""
-        allowed = f"{policy(START, served=True)}; frame-ancestors 'none'"
-        return HTMLResponse(_page(), headers={"content-security-policy": allowed})
+        """The page itself."""
+        return page_answer("live", "Limelight")
 
     async def about(self, request: Request) -> Response:
         models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
@@ -118,8 +115,3 @@ def nearest_words(model: Any, word: str) -> list[str]:
     order = np.argsort(-scores, kind="stable")[: SIMILAR_WORDS + len(SPECIAL) + 1]
     words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]
     return words[:SIMILAR_WORDS]
-
-
-@cache
-def _page() -> str:
-    return render_page(START, "Limelight", {}, in_file=False)

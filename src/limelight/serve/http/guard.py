@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...errors import LimelightError
+from ...errors import bad_value
 from .limits import RequestError
 from .metrics import Metrics, log
 
@@ -133,7 +133,7 @@ def check_token(token: str | None) -> None:
     """Raise if it is empty: a variable that was meant to hold one must not leave the server open."""
     if token is not None and not token.strip():
         fault = "the token is empty; give LIMELIGHT_TOKEN a value, or unset it to serve without a token"
-        raise LimelightError(fault, code="option-value")
+        raise bad_value(fault)
 
 
 def error_answer(scope: Scope, error: RequestError) -> Response:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...errors import LimelightError
+from ...errors import bad_value
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 WAITING = "waiting_requests"
@@ -108,7 +108,7 @@ def labelled(name: str, **labels: str) -> str:
 def check_log_format() -> None:
     """Raise if the environment asks for a log that there is not."""
     if (given := os.environ.get(LOG, "text")) not in LOG_FORMATS:
-        raise LimelightError(f"{LOG} is {given!r}; use one of: {', '.join(LOG_FORMATS)}", code="option-value")
+        raise bad_value(f"{LOG} is {given!r}; use one of: {', '.join(LOG_FORMATS)}")
 
 
 def log(line: str, **fields: Any) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ...labelling.groups import distinguishing_words
@@ -25,12 +24,11 @@ from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, wh
 from ..http.limits import RequestError
 from ..http.metrics import log
 from ..http.posts import Posts, Workers
-from ..page.bundle import policy, render_page
+from ..page.bundle import page_answer
 from ..page.plane import Plane, spread
 from .checks import check_labels
 from .table_saver import TableSaver
 
-START, BODY, SHEET = "label", "label.html", "label.css.jinja"
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
 MAX_AHEAD = 100  # texts that are before people
 SAMPLE = 8  # texts to check before many are accepted
@@ -95,9 +93,8 @@ class Labeller:
         return self.posts.route(path, lambda _, body: workers.run(answer, body), fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
-        """The page itself, which has nothing of the texts in it."""
-        allowed = f"{policy(START, served=True, sheet=SHEET)}; frame-ancestors 'none'"
-        return HTMLResponse(_page(), headers={"content-security-policy": allowed})
+        """The page itself."""
+        return page_answer("label", "Limelight: label", "label.html", "label.css.jinja")
 
     # ------------------------------------------------------------ what there is
 
@@ -349,11 +346,6 @@ class Labeller:
 
     def _by(self, body: Body) -> str:
         return body.get("by", "").strip() or self.session.by
-
-
-@cache
-def _page() -> str:
-    return render_page(START, "Limelight: label", {}, in_file=False, body=BODY, sheet=SHEET)
 
 
 def close(labeller: Labeller) -> int:

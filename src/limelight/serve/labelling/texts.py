@@ -1,13 +1,17 @@
-"""From a table or a list of texts to the labelling page."""
+"""From a table or a list of texts to the labelling page, behind the same guard as everything else."""
 
 from __future__ import annotations
 
+import secrets
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ...errors import LimelightError, tidy_os_errors
+from starlette.applications import Starlette
+
+from ...errors import LimelightError, name_taken, no_rows, tidy_os_errors
 from ...labelling.journal import journal_of
 from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
@@ -16,9 +20,15 @@ from ...tables.columns import choose_columns
 from ...tables.rows import TableRows, is_missing
 from ...tables.table import open_table
 from ...tables.writers import require_format
-from ..http.run import address_shown
-from .app import serve_labelling
+from ..http.guard import guarded
+from ..http.limits import Limits
+from ..http.metrics import Metrics
+from ..http.posts import Posts
+from ..http.run import address_shown, configure, listen, run_one
+from .labeller import Labeller, close
+from .table_saver import TableSaver
 
+BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
 START = "limelight"  # who adds the classes of the start: nobody's undo takes them back
 TABLE = "table"  # who gave the labels that were there
 
@@ -61,7 +71,29 @@ def label(
     with closing(session), address_shown("labelling") as usual:
         if labels is not None and table is not None and column is not None:
             take_labels(session, table, column, labels)
-        return serve_labelling(session, out, show or usual, port=port, table=table, text=column, view=view)
+        token = secrets.token_urlsafe(24)
+        app = create_label_app(session, out, token=token, table=table, text=column)
+        with listen("127.0.0.1", port) as listening:
+            try:
+                view = f"view={view}&" if view else ""
+                (show or usual)(f"http://127.0.0.1:{listening.getsockname()[1]}/#{view}token={token}")
+                run_one(configure(app), listening)
+            finally:
+                if (progress := session.progress()).low is not None:
+                    print(progress.estimate, file=sys.stderr)
+                count = close(app.state.labeller)
+        return count
+
+
+def create_label_app(
+    session: LabelSession, out: str | Path, *, token: str | None = None, table: str | Path | None = None,
+    text: str | None = None,
+) -> Starlette:  # fmt: skip
+    """An ASGI application with the page of a labelling; close `app.state.labeller` with `labeller.close`."""
+    labeller = Labeller(session, Posts(Limits(body=BODY)), TableSaver(session, out, table, text))
+    app = guarded(labeller.routes(), Metrics(None), token=token, hosts=(), log_requests=False)
+    app.state.labeller = labeller
+    return app
 
 
 def read_texts(
@@ -90,7 +122,7 @@ def start_session(
     Classes that are new are noted in the journal, so that the next start has them without naming them again.
     """
     if not texts:
-        raise LimelightError("there are no texts to label", code="no-rows")
+        raise no_rows("there are no texts to label")
     if isinstance(model, str | Path):
         from ...runtime.model import Model
 
@@ -162,4 +194,4 @@ def check_ours(out: str | Path, table: Path | None) -> None:
     if table is not None and Path(out).exists() and Path(out).samefile(table):
         raise LimelightError(f"{out} is the table of texts; give another --out", code="same-file")
     if Path(out).exists() and not journal_of(out).exists():
-        raise LimelightError(f"{out} exists, and no labelling wrote it; give another --out", code="exists")
+        raise name_taken(f"{out} exists, and no labelling wrote it; give another --out")

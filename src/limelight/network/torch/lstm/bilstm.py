@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ....errors import LimelightError
+from ....errors import needs_extra
 from . import persistent
 from .packing import mask, pad_units
 from .persistent import by_persistent
@@ -36,7 +36,7 @@ def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, cl
         return by_recurrence(S, lengths, W_ih, W_hh, b, clip)
     if clip and torch.is_grad_enabled():
         what = "clip_gates needs Triton on a GPU, and float32 or bf16"
-        raise LimelightError(f"{what}: pip install triton, or train on the CPU", code="needs-extra")
+        raise needs_extra(f"{what}: pip install triton, or train on the CPU")
     return by_cudnn(S, lengths, W_ih, W_hh, b)
 
 

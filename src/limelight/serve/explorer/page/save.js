@@ -37,6 +37,12 @@ export function asSvg({ panes }) {
   const items = []
   let y = MARGIN
   const say = (text, size, fill, weight = 400) => items.push(tag("text", { x: MARGIN, y, "font-size": size, fill, "font-weight": weight }, text))
+  const note = (...sentences) => {
+    for (const line of sentences.filter(Boolean).flatMap(wrapped)) {
+      y += 20
+      say(line, 13, colour("muted"))
+    }
+  }
   for (const { model, now, holders, root, parts } of panes) {
     if (panes.length > 1) {
       y += 18
@@ -44,18 +50,12 @@ export function asSvg({ panes }) {
     }
     y += 24
     say(taskOf(model.about).tell(now, model.about).join(" "), 22, colour("ink"), 600)
-    for (const line of [medianLine(now, model.about)].filter(Boolean).flatMap(wrapped)) {
-      y += 20
-      say(line, 13, colour("muted"))
-    }
+    note(medianLine(now, model.about))
     y += 28
     say(coloursLine(now, model.about), 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
-    for (const line of [sumLine(now, model.about), jointLine(now, model.about), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
-      y += 20
-      say(line, 13, colour("muted"))
-    }
+    note(sumLine(now, model.about), jointLine(now, model.about), differsLine(model.about, now))
     for (const aspect of root.querySelectorAll("[data-aspect]")) {
       y += 30
       say(`${aspect.dataset.aspect} ${aspect.querySelector(".number").textContent}`, 14, colour("ink"), 600)
@@ -63,10 +63,7 @@ export function asSvg({ panes }) {
       y -= 8
       drawWords(aspect.querySelector(".clauses"))
     }
-    for (const line of [parts.aspectsSum, parts.aspectsMissing].filter(part => !part.closest("[hidden]")).flatMap(part => wrapped(part.textContent))) {
-      y += 20
-      say(line, 13, colour("muted"))
-    }
+    note(...[parts.aspectsSum, parts.aspectsMissing].filter(part => !part.closest("[hidden]")).map(part => part.textContent))
     y += MARGIN
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif">`

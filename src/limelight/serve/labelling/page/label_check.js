@@ -1,7 +1,6 @@
 // The health of the labels: suspects one by one, with the words responsible; a key corrects or keeps.
 
 import { colour, counted, element, number, percent } from "../../page/dom.js"
-import { keyOf } from "./label_keys.js"
 
 export class CheckView {
   constructor(page) {
@@ -59,7 +58,7 @@ export class CheckView {
   key(event) {
     const [first] = this.found ? this.open : []
     if (!first) return false
-    const name = this.page.classes[this.page.classes.findIndex((_, each) => keyOf(each) === event.key)]
+    const name = this.page.classFor(event)
     const act = event.key === "Enter" ? () => this.give(first, first.suggested) : event.key === "k" ? () => this.keep(first) : name === undefined ? undefined : () => this.give(first, name)
     if (act) this.page.guarded(act)
     return Boolean(act)

@@ -33,8 +33,4 @@ export class ClassesView {
       await this.show()
     })
   }
-
-  key() {
-    return false
-  }
 }

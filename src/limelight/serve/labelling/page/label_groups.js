@@ -55,7 +55,7 @@ export class GroupsView {
   key(event) {
     if (!this.found || !this.open.length) return false
     const does = { ArrowDown: () => this.move(this.at + 1), ArrowUp: () => this.move(this.at - 1), Enter: () => this.look(), c: () => this.makeClass(), Escape: () => this.move(this.at) }[event.key]
-    const name = this.page.classes[this.page.classes.findIndex((_, each) => keyOf(each) === event.key)]
+    const name = this.page.classFor(event)
     if (!does && name === undefined) return false
     this.page.guarded(does ?? (() => this.give(name)))
     return true
@@ -66,8 +66,7 @@ export class GroupsView {
   }
 
   async give(label, rows = this.open[this.at].rows, checked = []) {
-    const found = await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen: "group", checked })
-    this.page.labelledMany(found, label)
+    await this.page.accept(rows, label, "group", checked)
     await this.show()
   }
 

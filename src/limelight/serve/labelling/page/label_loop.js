@@ -102,9 +102,9 @@ export class LoopView {
       does()
       return true
     }
-    const k = page.classes.findIndex((_, each) => keyOf(each) === event.key)
-    if (k >= 0) this.choose(page.classes[k])
-    return k >= 0
+    const name = page.classFor(event)
+    if (name !== undefined) this.choose(name)
+    return name !== undefined
   }
 
   choose(name) {

@@ -36,16 +36,11 @@ export class ManyView {
     const part = found.searched < found.of && element("p", { class: "small" }, `Of the first ${number(found.searched)} of ${number(found.of)} texts without a label: more were not searched in time. Search again when these have labels.`)
     if (!found.rows.length) return this.result.replaceChildren(element("p", {}, "No text without a label fits."), part || "")
     const form = new SampleForm(this.page, found.rows, found.sample, this.label.value, async (label, rows, checked) => {
-      const done = await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen, checked })
-      this.page.labelledMany(done, label)
+      await this.page.accept(rows, label, chosen, checked)
       this.result.replaceChildren()
     })
     this.result.replaceChildren(part || "", form.root)
     form.focus()
-  }
-
-  key() {
-    return false
   }
 }
 

@@ -1,7 +1,6 @@
 // The texts as a map: a rectangle drawn on it becomes a class with one key.
 
 import { counted, element } from "../../page/dom.js"
-import { keyOf } from "./label_keys.js"
 import { SampleForm } from "./label_many.js"
 import { MapView } from "../../page/map_view.js"
 
@@ -48,12 +47,12 @@ export class LabelMap {
   }
 
   async give(label, rows = this.selected, checked = []) {
-    this.page.labelledMany(await this.page.ask("accept", { rows, label: this.page.several ? [label] : label, chosen: "group", checked }), label)
+    await this.page.accept(rows, label, "group", checked)
     await this.show()
   }
 
   key(event) {
-    const name = event.key === "c" ? this.name : this.page.classes[this.page.classes.findIndex((_, each) => keyOf(each) === event.key)]
+    const name = event.key === "c" ? this.name : this.page.classFor(event)
     if (!this.selected?.length || name === undefined) return false
     this.page.guarded(() => this.give(name))
     return true

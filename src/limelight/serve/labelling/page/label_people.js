@@ -52,7 +52,7 @@ export class PeopleView {
 
   /** The key of a class settles the first text. */
   key(event) {
-    const first = this.found?.disagreements[0], name = this.page.classes[this.page.classes.findIndex((_, each) => keyOf(each) === event.key)]
+    const first = this.found?.disagreements[0], name = this.page.classFor(event)
     if (!first || name === undefined) return false
     this.page.guarded(() => this.settle(first.row, [name]))
     return true

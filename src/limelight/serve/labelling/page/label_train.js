@@ -12,8 +12,4 @@ export class TrainView {
     const { command } = await this.page.ask("about", {})
     this.root.replaceChildren(element("h2", {}, "Train"), element("p", {}, "Fine-tuning changes the reader itself, and takes a few minutes without a GPU. In a terminal:"), element("pre", {}, element("code", {}, command)))
   }
-
-  key() {
-    return false
-  }
 }

@@ -6,7 +6,7 @@ import { CheckView } from "./label_check.js"
 import { ClassesView } from "./label_classes.js"
 import { Connection } from "./label_connection.js"
 import { GroupsView } from "./label_groups.js"
-import { COMMANDS, isTyped, VIEWS } from "./label_keys.js"
+import { CLASS_KEYS, COMMANDS, isTyped, VIEWS } from "./label_keys.js"
 import { LoopView } from "./label_loop.js"
 import { LabelMap } from "./label_map.js"
 import { ManyView } from "./label_many.js"
@@ -58,6 +58,11 @@ export class Labelling {
     this.classes = classes
     this.descriptions = descriptions
     if (counts) this.count(counts)
+  }
+
+  /** The class whose key was pressed, or undefined. */
+  classFor(event) {
+    return this.classes[CLASS_KEYS.indexOf(event.key)]
   }
 
   /** How many labels each class has, wherever that is shown. */
@@ -119,7 +124,7 @@ export class Labelling {
       return
     }
     if (event.target.closest?.("button, summary") && (event.key === "Enter" || event.key === " ")) return
-    if (this.view.key(event)) event.preventDefault()
+    if (this.view.key?.(event)) event.preventDefault()
     else if (event.key === "u") this.undo()
     else if (event.key === "c" && this.name === "label") {
       event.preventDefault()
@@ -152,8 +157,9 @@ export class Labelling {
     })
   }
 
-  /** Many texts have a label now: the one that is shown may be among them. */
-  labelledMany(found, label) {
+  /** Give many texts a label: the one that is shown may be among them. */
+  async accept(rows, label, chosen, checked) {
+    const found = await this.ask("accept", { rows, label: this.several ? [label] : label, chosen, checked })
     this.setClasses(found)
     this.views.label.current = undefined
     this.tell(`${counted(found.count, "text")} ${found.count === 1 ? "is" : "are"} now ${label}. Press u to undo.`)

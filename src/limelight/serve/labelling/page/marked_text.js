@@ -23,11 +23,9 @@ export function wordsOf(text) {
 }
 
 export class MarkedText {
-  /** `change()` is called when the marks are others. */
-  constructor(text, marks = [], change = () => {}) {
+  constructor(text, marks = []) {
     this.words = wordsOf(text)
     this.marked = new Set(this.words.flatMap(({ start, end }, k) => (marks.some(([from, to]) => from < end && start < to) ? [k] : [])))
-    this.change = change
     this.at = -1 // the word that the arrow keys are at
     this.root = this.draw(text)
   }
@@ -75,10 +73,7 @@ export class MarkedText {
       const k = wordAt(event)
       if (first && !Number.isNaN(k)) this.stroke(first, k)
     })
-    root.addEventListener("pointerup", () => {
-      if (first) this.change()
-      first = undefined
-    })
+    root.addEventListener("pointerup", () => { first = undefined })
   }
 
   /** From the word where it began to word k, marked or not as the first one becomes. */
@@ -96,7 +91,6 @@ export class MarkedText {
     if (to >= 0 && to < this.words.length) this.at = to
     if (event.shiftKey) {
       this.marked.has(this.at) && event.repeat === false && to === this.at && this.lastStep && this.lastStep !== step ? this.marked.delete(this.at) : this.marked.add(this.at)
-      this.change()
     }
     this.lastStep = step
     this.paint()
@@ -108,7 +102,6 @@ export class MarkedText {
     if (this.at < 0) return false
     this.marked.delete(this.at) || this.marked.add(this.at)
     this.paint()
-    this.change()
     return true
   }
 
