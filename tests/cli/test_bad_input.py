@@ -297,7 +297,7 @@ def test_existing_files_stay(refused, model, table, tmp_path):
 
 
 def test_where_the_page_cannot_be_written_is_said_before_the_work(refused, model, table, monkeypatch):
-    monkeypatch.setattr("limelight.explain.report.to_report", lambda *arguments, **options: 1 / 0)
+    monkeypatch.setattr("limelight.explain.report.measure_report", lambda *arguments, **options: 1 / 0)
     page = table / "report.html"
     said = f"limelight: cannot write {table}: Not a directory\n"
     assert refused("report", model, table, "--out", page) == said

@@ -9,6 +9,7 @@ import numpy as np
 
 from limelight.config.recipe import Recipe
 from limelight.explain.attribution import attribute_readings
+from limelight.explain.report import measure_report
 from limelight.explain.variants import ReadTexts
 from limelight.reading.reading import Reading
 from limelight.reading.row_names import row_words
@@ -24,6 +25,11 @@ def attribute(
     read = ReadTexts(model, [*model.read_many(texts, texts2)])
     split = [ids.split(each) for ids, each in zip(read.ids, attribute_readings(read, by), strict=True)]
     return [each if model.pair else each[0] for each in split]
+
+
+def to_report(*given, **options) -> str:
+    """The page of a report."""
+    return measure_report(*given, **options).html()
 
 
 def random_model(pair: str | None = None, **options) -> Model:

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 from browsers import needs_chromium
+from explain.models import to_report
 from limelight.aspects.refits import refits_to_json
-from limelight.explain import measure_lifts, to_report
+from limelight.explain import measure_lifts
 from limelight.explain.intervals import Difference, mean_of, share_of
 from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _mark, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage

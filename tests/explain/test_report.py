@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
 from browsers import needs_chromium
-from explain.models import describe_rows, random_model
-from limelight.explain import explain_by, measure_trust, save_report, to_report
+from explain.models import describe_rows, random_model, to_report
+from limelight.explain import explain_by, measure_trust, save_report
 from limelight.explain.model_report import measure_calibration
 from limelight.reading.captions import METHODS, MORE, NOT_MEASURED
 from limelight.runtime.model import Model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from math import ceil
 
@@ -11,7 +10,7 @@ import pytest
 
 from explain.models import HIGH, LOW, attribute, random_model, word_spotter
 from limelight.explain import measure_trust
-from limelight.explain.trust import SHARES, Faithfulness, Trust, measure_faithfulness
+from limelight.explain.trust import SHARES, measure_faithfulness
 from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model
 from refusing import refuses
@@ -41,33 +40,6 @@ def test_where_words_mean_nothing_every_attribution_is_worth_nothing():
     for each in trust.attributions:
         np.testing.assert_allclose(each.drop_without, 0, atol=1e-6)
         np.testing.assert_allclose(each.drop_with_only, 0, atol=1e-6)
-
-
-def faithful(name: str, comprehensiveness: float) -> Faithfulness:
-    return Faithfulness(name, np.full((4, 5), comprehensiveness), np.zeros((4, 5)))
-
-
-@pytest.mark.parametrize(
-    ("decided", "attention", "random", "said"),
-    [
-        (0.34, 0.123, 0.07, r"decided follows the model closely: .* 93% .* attention alone does not \(34%"),
-        (0.20, 0.20, 0.01, r"decided follows the model in part: .* attention alone does so in part"),
-        (0.35, 0.35, 0.01, r"follows the model closely: .* attention alone does too"),
-        (0.10, 0.0, 0.09, "decided does not follow the model: "),
-        (0.30, 0.1, 0.32, "decided does not follow the model: "),
-    ],
-)
-def test_the_verdict_says_what_was_measured(decided, attention, random, said):
-    named = {
-        "Leave one out": 0.365,
-        "What decided": decided,
-        "Overall attention": attention,
-        "Random": random,
-    }
-    trust = Trust(4, tuple(faithful(*each) for each in named.items()))
-    assert re.search(said, trust.verdict), trust.verdict
-    little = Trust(4, tuple(faithful(name, 0.01) for name in named))
-    assert "hardly depend on single words" in little.verdict
 
 
 def naive_scores(model: Model, text: str, weights: np.ndarray) -> tuple[list[float], list[float]]:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from .attribution import explain_by
     from .joint import joint_words
     from .lifts import measure_lifts
-    from .report import save_report, to_report
+    from .report import save_report
     from .trust import measure_trust
 
-__all__ = ["explain_by", "joint_words", "measure_lifts", "measure_trust", "save_report", "to_report"]
+__all__ = ["explain_by", "joint_words", "measure_lifts", "measure_trust", "save_report"]
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -21,7 +21,7 @@ __getattr__, __dir__ = lazy(
         "attribution": "explain_by",
         "joint": "joint_words",
         "lifts": "measure_lifts",
-        "report": "save_report to_report",
+        "report": "save_report",
         "trust": "measure_trust",
     },
 )

@@ -32,17 +32,6 @@ MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
 
 
-def to_report(
-    model: Model, texts: Sequence[str], labels: Sequence[Label] | None = None,
-    texts2: Sequence[str] | None = None, **options: Any,
-) -> str:  # fmt: skip
-    """The report on a model as an HTML page; options as for `measure_report`.
-
-    >>> page = to_report(model, texts, labels, name="reviews", data="test.csv")  # doctest: +SKIP
-    """
-    return measure_report(model, texts, labels, texts2, **options).html()
-
-
 def measure_report(
     model: Model, texts: Sequence[str], labels: Sequence[Label] | None = None,
     texts2: Sequence[str] | None = None, *, name: str = "model", data: str = "", most: int = MAX_READ,

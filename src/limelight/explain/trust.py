@@ -28,8 +28,6 @@ from .variants import ReadTexts, TokenIds, as_model, count_words
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
 RANDOM, UNIFORM = "Random", "Uniform"
-CLOSE_SHARE, PARTIAL_SHARE = 0.8, 0.5  # of the largest comprehensiveness, for the verdict
-MIN_COMPREHENSIVENESS = 0.02  # below which nothing can be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,31 +97,8 @@ class Trust:
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
 
-    @property
-    def verdict(self) -> str:
-        """How far to trust what decided, and attention, beside the words that matter most, in a sentence."""
-        names = NAMES["effect"], NAMES["attention"], RANDOM
-        decided, attention, random = (self[name].comprehensiveness for name in names)
-        best = max(each.comprehensiveness for each in self.attributions)
-        if best < MIN_COMPREHENSIVENESS:
-            return "The answers hardly depend on single words: no choice of words changes them much."
-
-        def rank(score: float) -> int:
-            """0: not better than chance or half of the best; 1: in part; 2: close to the best."""
-            return 0 if score < PARTIAL_SHARE * best or score <= random else 1 + (score >= CLOSE_SHARE * best)
-
-        how = ("does not follow the model", "follows the model in part", "follows the model closely")
-        alone = ("does not", "does so in part", "does too")[rank(attention)]
-        shares = [f"{max(each, 0) / best:.0%}" for each in (decided, attention, random)]
-        return (
-            f"What decided {how[rank(decided)]}: removing the words it names changes the answer {shares[0]} "
-            f"as much as removing the best words found; attention alone {alone} ({shares[1]}; at random: "
-            f"{shares[2]})."
-        )
-
     def to_dict(self) -> dict[str, Any]:
         return {
-            "verdict": self.verdict,
             "texts": self.texts,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
