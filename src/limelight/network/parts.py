@@ -112,11 +112,12 @@ def _self_attention(recipe: ModelRecipe, size: int) -> Shapes:
 class Rows(NamedTuple):
     """How many rows of M are made in each way, in this order; it says what M is without a word.
 
-    Rows of attention are A H: without a word, the others share its weight. Of a maximum, each
+    Rows of means and of attention are A H: without a word, the others share its weight. Of a maximum, each
     unit falls to the next best word.
     """
 
     attention: int = 0  # with an A that is learnt, whose rows the penalty keeps apart
+    means: int = 0  # with another A
     maxima: int = 0  # of each unit over the words; one at most
     own: int = 0  # by a module of the user's own, which is asked again without the word
 
@@ -155,7 +156,7 @@ def rows_of(recipe: ModelRecipe) -> Rows:
     """The rows of M.
 
     >>> rows_of(ModelRecipe(rows=30, max_row=True))
-    Rows(attention=30, maxima=1, own=0)
+    Rows(attention=30, means=0, maxima=1, own=0)
     """
     return pooling_of(recipe).rows(recipe)
 

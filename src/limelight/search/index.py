@@ -114,7 +114,7 @@ class Index:
 
         In an index with a key column, a row whose key is there already is an error: see `update`.
         """
-        return self._add(self._corpus(corpus, text, on_bad), progress, update=False)
+        return self._add(corpus, text, on_bad, progress, update=False)
 
     def update(
         self, corpus: str | Path | Iterable[Row], *, text: str | None = None, on_bad: str = "error",
@@ -130,14 +130,13 @@ class Index:
         >>> [(hit.key, hit.text) for hit in index.search("soup", k=1)], len(index)
         ([(7, 'Hot soup.')], 3)
         """
-        return self._add(self._corpus(corpus, text, on_bad), progress, update=True)
+        return self._add(corpus, text, on_bad, progress, update=True)
 
-    def _corpus(self, corpus: str | Path | Iterable[Row], text: str | None, on_bad: str) -> Corpus:
-        """Its text column is that of the last table, if it has one of this name and none is given."""
-        return Corpus(corpus, text, on_bad, self.config.sources[-1].text if self.config.sources else None)
-
-    def _add(self, given: Corpus, progress: bool, update: bool) -> int:
-        with writing(self.folder), closing(given):
+    def _add(
+        self, corpus: str | Path | Iterable[Row], text: str | None, on_bad: str, progress: bool, update: bool
+    ) -> int:
+        last = self.config.sources[-1].text if self.config.sources else None  # or a column of this name
+        with writing(self.folder), closing(Corpus(corpus, text, on_bad, last)) as given:
             config = read_config(self.folder)  # another process may have replaced the one that is open here
             config.check_current()
             given.key = config.key

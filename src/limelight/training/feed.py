@@ -6,15 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..network.torch.optional_triton import tl, triton
 from ..text.batches import as_targets, gather
 from ..text.dataset import Split
 from .loss import Tensors
-
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # a CPU build of PyTorch comes without it
-    triton = None
 
 PerRow = np.ndarray | None  # a value for each row
 

@@ -10,11 +10,7 @@ from torch.optim.adagrad import adagrad
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # a CPU build of PyTorch comes without it
-    triton = None
+from ..network.torch.optional_triton import tl, triton
 
 RULES = {"sgd": 0, "adagrad": 1, "adam": 2, "adamw": 3}
 FUSED = {"fused": True, "maximize": False, "grad_scale": None, "found_inf": None}

@@ -9,11 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # a CPU build of PyTorch comes without it
-    triton = None
+from .optional_triton import tl, triton
 
 MOST_WORDS = 4096  # the softmax's thread blocks hold all words of a row
 MOST_ROWS = 128  # those of the other kernels hold all rows

@@ -14,13 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ..optional_triton import tl, triton
 from .packing import pad_units
-
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # a CPU build of PyTorch comes without it
-    triton = None
 
 ALIGNMENT = 16  # units are padded to a multiple
 
