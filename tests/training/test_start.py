@@ -247,6 +247,20 @@ def test_training_from_a_reader_ends_with_the_classifier_of_the_best_network(mon
     np.testing.assert_array_equal(found, expected)
 
 
+def test_an_interrupted_run_does_not_wait_for_the_last_classifier(monkeypatch):
+    monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 120)
+    monkeypatch.setattr(label_objective, "fit_last_head", lambda *_: pytest.fail("fitted"))
+    data, best = toy_data(rows=120), toy_recipe(epochs=3)
+
+    class StopLater(Callback):
+        def on_epoch_end(self, run, record):
+            signal.raise_signal(signal.SIGINT)
+
+    fitted = fit(data, best, show=False, start=toy_start(data), callbacks=[StopLater()])
+    assert fitted.interrupted
+    assert fitted.state.best_epoch == 0
+
+
 @pytest.mark.parametrize("what", ["few rows", "loss", "targets", "ordinal"])
 def test_other_classifiers_stay_as_the_steps_have_left_them(what: str, monkeypatch):
     monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 121 if what == "few rows" else 120)

@@ -4,6 +4,7 @@ From a reader, the classifier starts as logistic regression on the reader's vect
 for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
 reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
 From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
+With many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
 from __future__ import annotations
