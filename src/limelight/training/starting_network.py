@@ -43,7 +43,7 @@ FOLDS = 5
 MAX_CROSS_VALIDATED = 1000  # rows; with more, a single fold is left out
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
 MIN_ROWS_LAST, MAX_ROWS_LAST = 5000, 20_000  # of the last fit: with fewer it loses accuracy
-STRENGTH_LAST = 500.0  # its C, times the mean rows of a class
+STRENGTH_LAST = 0.06  # its C, for each class
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
@@ -192,7 +192,7 @@ def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) ->
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     y = torch.from_numpy(as_targets(np.asarray(split.labels)[rows])).to(last.device)
-    strength = STRENGTH_LAST * len(bias) / len(rows)
+    strength = STRENGTH_LAST * len(bias)
     W, b = fit_linear(v / scale, y, weights_at(rows, weights, v), len(bias), strength)
     last.copy_(W / scale)
     bias.copy_(b)
