@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from ..config.choice import MAX_ROWS_LAST, MIN_ROWS_LAST
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.modules import OURS, Modules
@@ -26,8 +27,6 @@ from .progress import format_measure
 from .starting_network import (
     FOLDS,
     MAX_ROWS,
-    MAX_ROWS_LAST,
-    MIN_ROWS_LAST,
     build_network,
     fit_first_head,
     fit_last_head,

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..config.choice import MAX_ROWS_LAST
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError
 from ..network.modules import OURS, Modules
@@ -42,8 +43,7 @@ PAIR_STRENGTH = 0.1  # of what is added to the cosine: as good with 20 pairs as 
 FOLDS = 5
 MAX_CROSS_VALIDATED = 1000  # rows; with more, a single fold is left out
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
-MIN_ROWS_LAST, MAX_ROWS_LAST = 5000, 20_000  # of the last fit: with fewer it loses accuracy
-STRENGTH_LAST = 0.06  # its C, for each class
+STRENGTH_LAST = 0.06  # of the last classifier, for each class
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
