@@ -12,7 +12,7 @@ and how many words have the other sign; then accuracy, log loss and calibration 
     another's head     one seed's states with its own head and with that of another
     another's states   one seed's head on its own states and on those of another
     K networks         one network whose weights are the mean of K seeds
-    refitted N         logistic regression on what the last layer reads; C is N / rows. Training takes 500 a class
+    refitted N         logistic regression on what the last layer reads; C is N, of which training takes 0.06 a class
     K heads, N         the mean of K of these, each on rows drawn with replacement
     signs, N           do resampled heads tell which words' signs two other seeds disagree on?
 """  # fmt: skip
@@ -176,7 +176,7 @@ class Bench:
         loss = -np.log(P[np.arange(len(P)), truth]).mean()
         return {"accuracy": 100 * right.mean(), "log loss": loss, "ece": sum(gaps) / len(P)}
 
-    def refit(self, trained: Trained, total: float, draws: Iterable[int | None] = (None,)) -> list[Head]:
+    def refit(self, trained: Trained, strength: float, draws: Iterable[int | None] = (None,)) -> list[Head]:
         """Heads fitted to all training rows (None), or to as many drawn with replacement."""
         V = trained.M["train"] @ trained.factors.T
         scale, y, found = np.linalg.norm(V, axis=1).mean(), torch.from_numpy(self.labels("train")), []
@@ -186,7 +186,7 @@ class Bench:
                 drawn = np.random.default_rng(seed).integers(0, len(V), len(V))
                 counts = np.bincount(drawn, minlength=len(V)).astype(float)
             rows, w, classes = torch.from_numpy(V / scale), torch.from_numpy(counts), len(trained.head.b)
-            W, b = fit_linear(rows, y, w, classes, total / len(V))
+            W, b = fit_linear(rows, y, w, classes, strength)
             found.append(Head(W.numpy() @ trained.factors / scale, b.numpy()))
         return found
 
@@ -221,11 +221,13 @@ def below(score: np.ndarray, event: np.ndarray) -> float:
     return float((rank[event].sum() - n * (n + 1) / 2) / (n * (len(event) - n)))
 
 
-def signs(bench: Bench, seeds: Sequence[Trained], total: float) -> Iterator[dict[str, Any]]:
+def signs(bench: Bench, seeds: Sequence[Trained], strength: float) -> Iterator[dict[str, Any]]:
     """The first seed says which words are uncertain, two others where they disagree."""
     own = [np.concatenate(bench.shares(each)) for each in seeds]
     size = np.concatenate([np.abs(x) / np.abs(x).max() for x in bench.shares(seeds[0])])
-    drawn = [np.concatenate(bench.shares(seeds[0], head)) for head in bench.refit(seeds[0], total, range(10))]
+    drawn = [
+        np.concatenate(bench.shares(seeds[0], head)) for head in bench.refit(seeds[0], strength, range(10))
+    ]
     sure = np.abs(np.mean(drawn, axis=0)) / np.std(drawn, axis=0)
     large, unsure = size > 0.2, sure < 1
     for a, b in combinations(own[1:], 2):
@@ -243,7 +245,9 @@ def signs(bench: Bench, seeds: Sequence[Trained], total: float) -> Iterator[dict
 # ---------------------------------------------------------------- ways
 
 
-def ways(bench: Bench, seeds: list[Trained], totals: Sequence[float]) -> Iterator[tuple[str, dict[str, Any]]]:
+def ways(
+    bench: Bench, seeds: list[Trained], strengths: Sequence[float]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each way's name, agreement and quality."""
     own = [bench.shares(each) for each in seeds]
     yield "as the steps end", compare(bench, seeds, [each.head for each in seeds])
@@ -254,15 +258,15 @@ def ways(bench: Bench, seeds: list[Trained], totals: Sequence[float]) -> Iterato
         if len(seeds) >= 2 * size:
             means = [bench.mean(seeds[k : k + size]) for k in range(0, len(seeds) - size + 1, size)]
             yield f"{size} networks", compare(bench, means, [each.head for each in means])
-    for total in totals:
-        heads = [bench.refit(each, total)[0] for each in seeds]
-        yield f"refitted {total:g}", compare(bench, seeds, heads)
-        drawn = [bench.refit(each, total, range(100 * k, 100 * k + 10)) for k, each in enumerate(seeds)]
+    for strength in strengths:
+        heads = [bench.refit(each, strength)[0] for each in seeds]
+        yield f"refitted {strength:g}", compare(bench, seeds, heads)
+        drawn = [bench.refit(each, strength, range(100 * k, 100 * k + 10)) for k, each in enumerate(seeds)]
         for size in (1, 3, 5, 10):
             some = [mean_head(each[:size]) for each in drawn]
-            yield f"{size} heads, {total:g}", compare(bench, seeds, some)
-        for found in signs(bench, seeds, total):
-            yield f"signs, {total:g}", found
+            yield f"{size} heads, {strength:g}", compare(bench, seeds, some)
+        for found in signs(bench, seeds, strength):
+            yield f"signs, {strength:g}", found
 
 
 def compare(bench: Bench, networks: Sequence[Trained], heads: Sequence[Head]) -> dict[str, float]:
@@ -286,14 +290,14 @@ def main() -> None:
     parser.add_argument("--options", nargs="*", default=[], type=lambda x: x.split("="), help="as epochs=2")
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--texts", type=int, default=100)
-    parser.add_argument("--totals", type=float, nargs="*", default=[2500.0])
+    parser.add_argument("--strengths", type=float, nargs="*", default=[0.3])
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     LabelObjective.fit_end = lambda *_: None  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(args, Path(folder))
         seeds = [bench.train(seed) for seed in range(args.seeds)]
-        for way, found in ways(bench, seeds, args.totals):
+        for way, found in ways(bench, seeds, args.strengths):
             line = {"data": args.train, "rows": args.rows, "preset": args.preset, "way": way, **found}
             print(json.dumps(line), flush=True)
             with args.out.open("a") as file:

@@ -89,3 +89,13 @@ def test_the_line_names_what_else_there_is():
     line = describe(settled(size), choose(size), size, cores=2)
     assert "chose preset fast, epochs 2" in line
     assert "small as it comes 4 h" in line
+
+
+@pytest.mark.parametrize(
+    ("rows", "time"),
+    [(4_999, "80 s"), (5_000, "2 min")],  # 8 s + 300,000 words, 4 or 5 thirds of them, 180 s a million
+)
+def test_the_last_classifier_takes_time_too(rows: int, time: str):
+    size = Size(rows=rows, words=300_000, classes=5)
+    line = describe(settled(size), choose(size), size, cores=2)
+    assert f"epochs 1, about {time};" in line

@@ -218,7 +218,7 @@ def test_the_last_classifier_is_where_the_loss_has_no_slope(weighted: bool):
     W = (last.double() * scale).requires_grad_()
     losses = TASK_LOSSES["classification"].losses(X / scale @ W.T + bias.double(), targets(split))
     losses = losses * torch.from_numpy(weights) if weights is not None else losses
-    strength = STRENGTH_LAST * len(toys.CLASSES) / len(split)  # what scikit-learn calls C
+    strength = STRENGTH_LAST * len(toys.CLASSES)  # what scikit-learn calls C
     (strength * losses.sum() + W.square().sum() / 2).backward()
     assert W.grad is not None
     assert W.grad.abs().max() < 1e-2
@@ -245,6 +245,20 @@ def test_training_from_a_reader_ends_with_the_classifier_of_the_best_network(mon
     monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 120)
     found, expected = refitted(toy_data(rows=120), toy_recipe(epochs=3))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_an_interrupted_run_does_not_wait_for_the_last_classifier(monkeypatch):
+    monkeypatch.setattr(label_objective, "MIN_ROWS_LAST", 120)
+    monkeypatch.setattr(label_objective, "fit_last_head", lambda *_: pytest.fail("fitted"))
+    data, best = toy_data(rows=120), toy_recipe(epochs=3)
+
+    class StopLater(Callback):
+        def on_epoch_end(self, run, record):
+            signal.raise_signal(signal.SIGINT)
+
+    fitted = fit(data, best, show=False, start=toy_start(data), callbacks=[StopLater()])
+    assert fitted.interrupted
+    assert fitted.state.best_epoch == 0
 
 
 @pytest.mark.parametrize("what", ["few rows", "loss", "targets", "ordinal"])

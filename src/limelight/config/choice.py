@@ -24,6 +24,8 @@ SHORTER = {"learning_rate": 1e-3}  # fewer epochs at twice the rate are as accur
 # Seconds of one core: for all that is not training, and for a million words there and back (Sapphire Rapids).
 FIXED, PER_MILLION = 8.0, {"bilstm": 360.0, "words": 16.0}
 MAX_CORES = 2  # more of them help little
+# Training from a reader on at least so many rows ends with a fit of the classifier, to so many at most.
+MIN_ROWS_LAST, MAX_ROWS_LAST = 5000, 30_000
 
 
 class Size(NamedTuple):
@@ -99,8 +101,10 @@ def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
 
 
 def _time(recipe: Recipe, size: Size, cores: int) -> str:
-    """The first classifier needs no way back: a third of an epoch."""
+    """The first and the last classifier need no way back: a third of an epoch each."""
     passes = recipe.training.epochs + 1 / 3
+    if size.rows >= MIN_ROWS_LAST and recipe.training.epochs and not size.pair:
+        passes += min(1, MAX_ROWS_LAST / size.rows) / 3
     work = passes * size.words / 1e6 * PER_MILLION[recipe.model.encoder]
     seconds = FIXED + work / min(cores, MAX_CORES)
     if seconds < 90:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config.choice import MAX_ROWS_LAST, MIN_ROWS_LAST
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.modules import OURS, Modules
@@ -24,7 +25,6 @@ from .progress import format_measure
 from .starting_network import (
     FOLDS,
     MAX_ROWS,
-    MIN_ROWS_LAST,
     build_network,
     fit_first_head,
     fit_last_head,
@@ -119,11 +119,13 @@ class LabelObjective(Objective):
             stepper.load({name: w.clone() for name, w in network.state_dict().items()})
         return from_vectors
 
-    def fit_end(self, network: Network) -> None:
+    def fit_end(self, network: Network, note: Callable[[str], None]) -> None:
         """From a reader and many rows, end with a classifier fitted to what the network now reads."""
         train, own_goal = self.dataset.splits["train"], self.targets is not None or self.own_loss is not None
         fits = isinstance(network.head, VectorHead) and self.task.refits and not own_goal
         if fits and len(train) >= MIN_ROWS_LAST:
+            if train.words > MANY_WORDS:
+                note(f"reading {min(len(train), MAX_ROWS_LAST):,} rows for a last classifier")
             fit_last_head(network, train, self.weights)
 
     def _starts_from_vectors(self, network: Network) -> bool:

@@ -87,7 +87,7 @@ class TrainingRun:
             self.progress.close()
             for each in self.callbacks:
                 each.on_train_end(self)
-        return Fitted(self._best_network(), self.recipe, self.state, interrupted)
+        return Fitted(self._best_network(interrupted), self.recipe, self.state, interrupted)
 
     def _fit_start(self) -> None:
         """What is fitted before the first step is the best so far, until an epoch is better."""
@@ -248,7 +248,7 @@ class TrainingRun:
                 code="processes-disagree",
             )
 
-    def _best_network(self) -> Any:
+    def _best_network(self, interrupted: bool) -> Any:
         """The network with its best weights; before the first evaluation, with the present ones."""
         if self.best is None:
             with self.stepper.averaged():
@@ -256,8 +256,8 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
-        if self.state.best_epoch >= 0:
-            self.objective.fit_end(self.network)
+        if self.state.best_epoch >= 0 and not interrupted:  # who interrupts does not wait for it
+            self.objective.fit_end(self.network, self.progress.note)
         if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network

@@ -4,6 +4,7 @@ From a reader, the classifier starts as logistic regression on the reader's vect
 for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
 reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
 From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
+With many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..config.choice import MAX_ROWS_LAST
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import bad_value
 from ..network.modules import OURS, Modules
@@ -41,8 +43,7 @@ PAIR_STRENGTH = 0.1  # of what is added to the cosine: as good with 20 pairs as 
 FOLDS = 5
 MAX_CROSS_VALIDATED = 1000  # rows; with more, a single fold is left out
 MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
-MIN_ROWS_LAST, MAX_ROWS_LAST = 5000, 20_000  # of the last fit: with fewer it loses accuracy
-STRENGTH_LAST = 500.0  # its C, times the mean rows of a class
+STRENGTH_LAST = 0.06  # of the last classifier, for each class
 LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
 BATCH_WORDS = 8192  # with padding
@@ -190,7 +191,7 @@ def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) ->
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     y = torch.from_numpy(as_targets(np.asarray(split.labels)[rows])).to(last.device)
-    strength = STRENGTH_LAST * len(bias) / len(rows)
+    strength = STRENGTH_LAST * len(bias)
     W, b = fit_linear(v / scale, y, weights_at(rows, weights, v), len(bias), strength)
     last.copy_(W / scale)
     bias.copy_(b)

@@ -58,8 +58,8 @@ class Objective(ABC):
         """Prepare the network for its first step; whether it is a model already. `note` shows a line."""
         return False
 
-    def fit_end(self, network: Any) -> None:  # noqa: B027
-        """What the best network gets after the last step."""
+    def fit_end(self, network: Any, note: Callable[[str], None]) -> None:  # noqa: B027
+        """What the best network gets after the last step. `note` shows a line."""
 
     @abstractmethod
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
