@@ -19,6 +19,7 @@ from ..runtime.start import Start
 from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
+from .contrast import fit_map, fits_map
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
@@ -107,13 +108,16 @@ class LabelObjective(Objective):
         if from_vectors:
             if train.words > MANY_WORDS:
                 note(f"reading {min(len(train), MAX_ROWS):,} rows for a first classifier")
-            found = fit_first_head(
-                network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
-            )
+            how_to_fit = network, train, self.weights, seed, self.dataset.task
+            found = fit_first_head(*how_to_fit, real_rows(self.dataset))
             if found.score is not None and "dev" not in self.dataset.splits:
                 what = "encoder" if self.modules else "reader"
                 how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
                 note(f"{format_measure(self.measure, found.score)}: {how}")
+            if self.task.one_class and fits_map(network, train, len(self.dataset.labels)):
+                note(f"fitting the reader's vectors to the {len(self.dataset.labels)} classes")
+                fit_map(network, train)
+                fit_first_head(*how_to_fit, strength=found.strength)
         if new or from_vectors:
             stepper.processes.broadcast(network.head.parameters())
             stepper.load({name: w.clone() for name, w in network.state_dict().items()})
@@ -122,7 +126,7 @@ class LabelObjective(Objective):
     def fit_end(self, network: Network, note: Callable[[str], None]) -> None:
         """From a reader and many rows, end with a classifier fitted to what the network now reads."""
         train, own_goal = self.dataset.splits["train"], self.targets is not None or self.own_loss is not None
-        fits = isinstance(network.head, VectorHead) and self.task.refits and not own_goal
+        fits = isinstance(network.head, VectorHead) and self.task.one_class and not own_goal
         if fits and len(train) >= MIN_ROWS_LAST:
             if train.words > MANY_WORDS:
                 note(f"reading {min(len(train), MAX_ROWS_LAST):,} rows for a last classifier")

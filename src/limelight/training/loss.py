@@ -32,8 +32,7 @@ class TaskLoss(NamedTuple):
     fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
     standardises: bool = False  # labels are scaled to mean 0 and variance 1
     chooses_thresholds: bool = False  # from when on a label is given, on the development set
-    refits: bool = False  # the classifier, after the last step
-    calibrates: bool = False  # where the answer is the most probable class, which no temperature changes
+    one_class: bool = False  # the answer is the most probable class, which no temperature changes
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -92,7 +91,7 @@ def explained(logits: Tensor, labels: Tensor) -> Tensor:
     return 1 - squared_error(logits, labels)
 
 
-CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", refits=True, calibrates=True)
+CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", one_class=True)
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,

@@ -50,7 +50,7 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     from .loss import TASK_LOSSES
 
     split = dataset.splits.get("dev")
-    if split is None or len(split) < MIN_DEV_ROWS or not TASK_LOSSES[dataset.task].calibrates:
+    if split is None or len(split) < MIN_DEV_ROWS or not TASK_LOSSES[dataset.task].one_class:
         return {}
     Z, truth = fitted.logits("dev"), np.asarray(split.labels)
     temperature = fit_temperature(Z, truth)

@@ -10,7 +10,7 @@ With many rows a run from a reader also ends with such a fit, of what the best n
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -140,9 +140,12 @@ class FirstHead(NamedTuple):
 @torch.no_grad()
 def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
-    real: int | None = None,
+    real: int | None = None, strength: float | None = None,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate."""
+    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate.
+
+    With a `strength` that is known, none do.
+    """
     rows = draw_rows(split, MAX_ROWS, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -154,7 +157,7 @@ def fit_first_head(
     labels, own = np.asarray(split.labels)[rows], TASK_LOSSES[task]
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
-    found = FirstHead(DEFAULT_STRENGTH, None)
+    found = FirstHead(strength or DEFAULT_STRENGTH, None)
     if network.pair and own.standardises:
         found = FirstHead(PAIR_STRENGTH, None)
         # of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale
@@ -162,7 +165,7 @@ def fit_first_head(
         W, b = fit_ridge(v, y, w, found.strength, products * (v.shape[1] // 4) ** -0.5)
     else:
         is_real = rows < (len(split) if real is None else real)
-        if 2 * len(bias) <= is_real.sum():
+        if strength is None and 2 * len(bias) <= is_real.sum():
             strata = find_task(task).column.strata(labels[is_real])
             fold = torch.from_numpy(_folds(strata, seed)).to(last.device)
             folds = FOLDS if is_real.sum() <= MAX_CROSS_VALIDATED else 1
@@ -339,13 +342,17 @@ def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Te
 
 
 @torch.no_grad()
-def read_features(network: Network, split: Split, rows: np.ndarray) -> Tensor:
-    """(rows, f) in float64: what the last layer reads."""
-    last, _ = network.head.last_layer()
-    found = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=last.device)
+def read_features(
+    network: Network, split: Split, rows: np.ndarray, features: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
+    """(rows, f) in float64: what the last layer reads, or other features of M."""
+    features = features or network.head.features
+    found = torch.empty(0)
     plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
     for batch, read in read_batches(network, split, plan):
-        F = read.M if read.M2 is None else network.relate(read.M, read.M2)
-        places = torch.from_numpy(np.searchsorted(rows, batch)).to(last.device)  # rows are in order
-        found[places] = network.head.features(F).double()  # type: ignore[operator]
+        F = features(read.M if read.M2 is None else network.relate(read.M, read.M2))
+        if not len(found):
+            found = F.new_empty(len(rows), F.shape[1], dtype=torch.float64)
+        places = torch.from_numpy(np.searchsorted(rows, batch)).to(F.device)  # rows are in order
+        found[places] = F.double()
     return found

@@ -157,9 +157,12 @@ class VectorHead(Head):
 
     def features(self, M: Tensor) -> Tensor:
         """A reader's vector v (batch, v)."""
-        rows = nn.functional.linear(M, self.W_shared)  # (batch, r, k)
-        dropped: Tensor = self.dropout(nn.functional.linear(rows.flatten(1), self.W_rows) * self.scale)
+        dropped: Tensor = self.dropout(nn.functional.linear(self.rows(M), self.W_rows) * self.scale)
         return dropped
+
+    def rows(self, M: Tensor) -> Tensor:
+        """What v is a linear map of: U m_r of every row, side by side (batch, r * k)."""
+        return nn.functional.linear(M, self.W_shared).flatten(1)
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:

@@ -1,0 +1,65 @@
+"""Many classes, few texts each: a reader's map fitted to them, so that vectors of one class lie together.
+
+The supervised contrastive loss of Khosla et al. (2020) on the reader's last map alone. SetFit tunes the whole
+encoder; here rows are read once, and what decided stays an exact sum, since map and classifier are linear.
+What it gives is in docs/log/2026-11-19-many-classes.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import linear, normalize
+
+from ..network.torch.heads import VectorHead
+from ..network.torch.network import Network
+from ..text.dataset import Split
+from .starting_network import read_features
+
+MIN_CLASSES = 15  # with 10, nothing was gained
+MAX_CONTRASTED = 4000  # rows: each is compared with each
+STEPS, LENGTH = 20, 0.006  # of a step, by the length of the map: longer ways fit the texts, not the classes
+TEMPERATURE = 0.05
+
+
+def fits_map(network: Network, split: Split, classes: int) -> bool:
+    """Whether there are enough classes, and neither too few texts nor too many, to fit the map to."""
+    few = MIN_CLASSES <= classes < len(split) <= MAX_CONTRASTED
+    return few and isinstance(network.head, VectorHead)
+
+
+def fit_map(network: Network, split: Split) -> None:
+    """Move the vectors of each class together, and those of others apart."""
+    head = network.head
+    rows = read_features(network, split, np.arange(len(split)), head.rows).float()  # (n, r * k)
+    y = torch.from_numpy(np.asarray(split.labels)).to(rows.device)
+    W = head.W_rows.detach()
+    size = W.norm()
+    for step in range(STEPS):
+        W.requires_grad_()
+        (slope,) = torch.autograd.grad(contrast(linear(rows, W), y), W)
+        length = LENGTH * size * (1 + math.cos(math.pi * step / STEPS)) / 2
+        W = W.detach() - length * slope / slope.norm().clamp(min=1e-12)
+    with torch.no_grad():
+        head.W_rows.copy_(W)
+
+
+def contrast(v: Tensor, y: Tensor) -> Tensor:
+    """How little each vector's neighbours tell its class: mean of -log p(j | i) over all j of i's class.
+
+    p(j | i) is the softmax of the cosines of v (n, d), over a temperature, without i itself. Rows that are
+    alone in their class y (n,) do not count.
+
+    >>> v, y = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]), torch.tensor([0, 0, 1, 1])
+    >>> bool(contrast(v, y) < 1e-3 < contrast(v, y[[0, 2, 1, 3]]))
+    True
+    """
+    v, itself = normalize(v, dim=1), torch.eye(len(v), dtype=torch.bool, device=v.device)
+    log_p = (v @ v.T / TEMPERATURE).masked_fill(itself, -torch.inf).log_softmax(dim=1)
+    together = (y[:, None] == y) & ~itself
+    counts = together.sum(dim=1)
+    of_row = log_p.masked_fill(~together, 0.0).sum(dim=1) / counts.clamp(min=1)
+    return -of_row.sum() / (counts > 0).sum().clamp(min=1)
