@@ -9,10 +9,9 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from limelight.text.dataset import Dataset, Split
-from limelight.text.tokenizer import Tokenizer
+from limelight.text.dataset import Split
 from limelight.training import tf_idf
-from limelight.training.tf_idf import TfIdf
+from limelight.training.tf_idf import fit_tf_idf
 
 WORDS, CLASSES = 12, 3
 
@@ -40,20 +39,29 @@ def terms(split: Split) -> list[list[tuple]]:
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("balanced", [False, True])
 def test_it_is_that_of_scikit_learn(pair: bool, balanced: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tf_idf, "MIN_PAIRS", 1)
+    monkeypatch.setattr(tf_idf, "FLAT", 1e-6)
     train, test = some_rows(80, 0, pair), some_rows(60, 1, pair)
     words = TfidfVectorizer(analyzer=lambda row: row, sublinear_tf=True)
     X, y = words.fit_transform(terms(train)), np.asarray(train.labels)
-    theirs = LogisticRegression(C=10, max_iter=1000, tol=1e-8, class_weight="balanced" if balanced else None)
+    theirs = LogisticRegression(C=3.0, max_iter=1000, tol=1e-8, class_weight="balanced" if balanced else None)
     theirs.fit(X, y, sample_weight=train.weights)
-    ours = TfIdf(train, WORDS, balanced=balanced)
-    assert len(ours.codes) == len(words.vocabulary_)
-    np.testing.assert_array_equal(ours.predict(test), theirs.predict(words.transform(terms(test))))
+    ours = fit_tf_idf(train, WORDS, CLASSES, strength=3.0, balanced=balanced)
+    order = [words.vocabulary_[key(code)] for code in ours.codes.tolist()]
+    np.testing.assert_allclose(ours.idf, words.idf_[order], rtol=1e-6)
+    np.testing.assert_allclose(ours.W.numpy(), theirs.coef_.T[order], atol=2e-3)
+    assert ours.accuracy(test) == pytest.approx(theirs.score(words.transform(terms(test)), test.labels))
+
+
+def key(code: int) -> tuple[int, ...]:
+    """A term as `terms` gives it: its side, and the ids of its word, or of two neighbours."""
+    side, rest = divmod(code, WORDS * (WORDS + 1))
+    first, second = divmod(rest, WORDS)
+    return (side, second) if first == 0 else (side, first - 1, second)
 
 
 def test_many_rows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
     train, test = some_rows(80, 0), some_rows(60, 1)
-    fitted = TfIdf(train, WORDS)
+    fitted = fit_tf_idf(train, WORDS, CLASSES)
     whole = fitted.predict(test)
     monkeypatch.setattr(tf_idf, "_WORDS_AT_ONCE", 20)
     np.testing.assert_array_equal(fitted.predict(test), whole)
@@ -61,23 +69,7 @@ def test_many_rows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_row_of_unknown_terms_gets_the_commonest_class():
     train = Split(np.array([2, 3, 4, 3]), np.ones(4, int), np.array([0, 1, 2, 1]))
-    assert TfIdf(train, 9).predict(Split(np.array([8]), np.array([1]))).tolist() == [1]
-
-
-def test_there_is_none_without_scikit_learn_or_a_second_class(monkeypatch: pytest.MonkeyPatch):
-    train = some_rows(20, 0)
-    alone = Split(train.ids, train.lengths, np.zeros(20, int))
-    for split, found in ((train, {"train_rows", "dev"}), (alone, set())):
-        dataset = Dataset(
-            Tokenizer.from_words([f"w{k}" for k in range(WORDS)]),
-            "abc",
-            {"train": split, "dev": split},
-            None,
-            {},
-        )
-        assert set(tf_idf.baselines(dataset)) == found
-    monkeypatch.setattr(tf_idf, "find_spec", lambda name: None)
-    assert tf_idf.baselines(dataset) == {}
+    assert fit_tf_idf(train, 9, 3).predict(Split(np.array([8]), np.array([1]))).tolist() == [1]
 
 
 def test_a_sample_is_bounded_by_rows_words_and_classes(monkeypatch: pytest.MonkeyPatch):
