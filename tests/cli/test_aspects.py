@@ -41,6 +41,7 @@ def test_what_cannot_be_set_is_refused(refused, folder, tmp_path):
     refused("aspects", folder, "--set", "none.json")
     refused("aspects", folder, "--set", "hotels", "--find", "2")
     assert "already exists" in refused("aspects", folder, "--set", "hotels", "--out", tmp_path / "own.json")
+    assert "--out" in refused("aspects", folder, "--set", "hotels", "--overwrite")
     assert (folder / "config.json").read_bytes() == before
 
 

@@ -122,6 +122,7 @@ def test_an_encoding_is_stated_for_a_while(monkeypatch):
         (b"plain", None),
         ("é".encode() * 3, None),
         ("plain \ufffd".encode(), None),  # another program's damage
+        ("plain text, \ufffd\ufffd, and ".encode() + b"\xe9", None),  # and a byte that is wrong now
         ("\ufeffé".encode(), None),
         ("ab".encode("utf-16-le"), "utf-16-le"),
         ("日本語".encode("utf-16"), "utf-16"),

@@ -84,7 +84,7 @@ def measure_faithfulness(read: ReadTexts, weights: dict[str, list[np.ndarray]]) 
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
 
 
-# ---------------------------------------------------------------- the verdict
+# ---------------------------------------------------------------- of a model
 
 
 @dataclass(frozen=True, eq=False)

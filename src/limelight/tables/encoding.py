@@ -13,6 +13,7 @@ VARIABLE = "LIMELIGHT_ENCODING"  # also set by --encoding: other processes that 
 HEAD = 2**20  # bytes that a guess is made from
 UTF8 = "utf-8-sig"
 WESTERN = "cp1252"  # Windows-1252: all of Latin-1, and the quotation marks that offices write
+LOST = "\ufffd"  # what stands for a character that could not be read
 _MARKS = {  # that of UTF-16 is the beginning of one of UTF-32
     codecs.BOM_UTF8: UTF8, codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
@@ -69,12 +70,8 @@ def guess_encoding(head: bytes) -> str | None:
     if wide := _ZEROS.get(tuple(2 * head[k::4].count(0) > len(head) // 4 for k in range(4))):
         return wide
     whole = len(head) < HEAD  # otherwise the last character may be cut
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head, whole)
-        return None
-    except UnicodeDecodeError:
-        valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
-    wrong = valid.count("\ufffd")
+    valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
+    wrong = valid.count(LOST) - head.count(LOST.encode())  # the text itself may have some, in UTF-8
     others = sum(not each.isascii() for each in valid) - wrong
     return WESTERN if wrong > others and _is_western(head) else None  # otherwise it is UTF-8, damaged
 
