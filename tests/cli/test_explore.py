@@ -140,6 +140,19 @@ def test_without_the_extra_it_says_what_to_install(refused, folder, monkeypatch)
     assert "pip install '.[serve]'" in refused("explore", str(folder / "model"))
 
 
+def test_a_file_is_saved_without_the_extra(folder, tmp_path):
+    code = """
+import sys
+for name in ("starlette", "uvicorn", "torch"):
+    sys.modules[name] = None
+from limelight.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    argv = ["explore", str(folder / "model"), str(folder / "test.csv"), "--save", str(tmp_path / "page.html")]
+    subprocess.run([sys.executable, "-c", code, *argv], check=True, stdout=subprocess.DEVNULL)
+    assert (tmp_path / "page.html").is_file()
+
+
 def test_a_notebook_shows_a_model():
     from serve.test_page_model import model_of
 

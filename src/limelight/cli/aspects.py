@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _save(aspects: Aspects, args: argparse.Namespace) -> None:
-    from ..storage.files import atomic_file
+    from ..storage.files import write_file
 
-    with atomic_file(args.out, args.overwrite) as file:
-        file.write(json.dumps(aspects.to_dict(), indent=1, ensure_ascii=False).encode())
+    content = json.dumps(aspects.to_dict(), indent=1, ensure_ascii=False)
+    write_file(args.out, f"{content}\n", args.overwrite)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -90,6 +90,8 @@ def _check(args: argparse.Namespace) -> None:
         raise conflict(f"--find N and --data FILE belong together: {example}")
     if not args.data and (args.text or args.skip_bad):
         raise conflict("--text and --skip-bad are for the table of --data")
+    if not args.out and args.overwrite:
+        raise conflict("--overwrite is for the file of --out")
     check_words(_words(args.forbid) + _words(args.allow))
 
 

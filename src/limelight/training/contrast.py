@@ -16,6 +16,7 @@ from torch.nn.functional import linear, normalize
 
 from ..network.torch.heads import VectorHead
 from ..network.torch.network import Network
+from ..text.batches import as_targets
 from ..text.dataset import Split
 from .starting_network import read_features
 
@@ -35,7 +36,7 @@ def fit_map(network: Network, split: Split) -> None:
     """Move the vectors of each class together, and those of others apart."""
     head = network.head
     rows = read_features(network, split, np.arange(len(split)), head.rows).float()  # (n, r * k)
-    y = torch.from_numpy(np.asarray(split.labels)).to(rows.device)
+    y = torch.from_numpy(as_targets(np.asarray(split.labels))).to(rows.device)
     W = head.W_rows.detach()
     size = W.norm()
     for step in range(STEPS):

@@ -1,7 +1,7 @@
 """TF-IDF and logistic regression, what many people would use instead, on an encoded data set.
 
-It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no penalty on the intercepts), whose
-import would take longer than a small training; PyTorch is there.
+It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no penalty on the intercepts), but
+by PyTorch, which is there: importing scikit-learn would take longer than a small training.
 """
 
 from __future__ import annotations

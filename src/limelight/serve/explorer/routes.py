@@ -17,7 +17,8 @@ from ..api.models import ServedModels
 from ..http.bodies import Body, check_words, items_of
 from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
-from ..page.bundle import about_model, page_answer
+from ..page.answer import page_answer
+from ..page.bundle import about_model
 from .explored import ExploredData
 from .neighbours import Neighbours
 

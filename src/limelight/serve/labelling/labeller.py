@@ -24,7 +24,7 @@ from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, wh
 from ..http.limits import RequestError
 from ..http.metrics import log
 from ..http.posts import Posts, Workers
-from ..page.bundle import page_answer
+from ..page.answer import page_answer
 from ..page.plane import Plane, spread
 from .checks import check_labels
 from .table_saver import TableSaver

@@ -11,8 +11,6 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from starlette.responses import HTMLResponse
-
 from ...reading import captions
 from ...reading.html import render_style, templates
 from ...runtime.decided import attribution_method
@@ -47,13 +45,6 @@ def render_page(
         body=page_text(body),
         blocks={name: to_text(content) for name, content in blocks.items()},
     )
-
-
-def page_answer(start: str, title: str, body: str = "explorer.html", sheet: str = SHEET) -> HTMLResponse:
-    """A page for a server, which has nothing of models or texts in it: its script asks for them."""
-    page = render_page(start, title, {}, in_file=False, body=body, sheet=sheet)
-    allowed = f"{policy(start, served=True, sheet=sheet)}; frame-ancestors 'none'"
-    return HTMLResponse(page, headers={"content-security-policy": allowed})
 
 
 def name_of(model: Model) -> str:
