@@ -4,8 +4,8 @@
     python experiments/reader/teach.py words.txt --teacher FOLDER --out words.bin
 
 TEXTS are .txt files, also .xz and .gz, with one text per line; FOLDER holds the teacher's config.json,
-model.safetensors and tokenizer.json: BERT (all-MiniLM-L6-v2, arctic-embed-s) or MPNet (all-mpnet-base-v2). The
-mean of the last states is the vector, or the first one if 1_Pooling/config.json says so. A .npy file gets one row
+weights and tokenizer.json, as sentence-transformers or teachers.py have them: BERT (all-MiniLM-L6-v2,
+arctic-embed-s) or MPNet (all-mpnet-base-v2). The mean of the last states is the vector, or the first one if 1_Pooling/config.json says so. A .npy file gets one row
 per text, in fp16; a .bin file is word2vec's, with the lines as its words.
 """
 
@@ -22,9 +22,10 @@ import numpy as np
 import tokenizers
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
+from safetensors.numpy import load_file
 from torch import Tensor
 
+from limelight.network.quantise import SCALE, values
 from limelight.storage.array_files import ArrayWriter
 from limelight.storage.files import atomic_file
 from limelight.tables.table import read_values
@@ -47,8 +48,12 @@ class Teacher:
 
     def __init__(self, folder: Path, device: str) -> None:
         dtype = torch.float16 if device == "cuda" else torch.float32
-        weights = load_file(folder / "model.safetensors")
-        self.weights = {k: v.to(device, dtype) for k, v in weights.items() if v.is_floating_point()}
+        stored = {k: v for path in folder.glob("model*.safetensors") for k, v in load_file(path).items()}
+        self.weights = {
+            name: torch.from_numpy(values(stored, name)).to(device, dtype)
+            for name, w in stored.items()
+            if not name.endswith(SCALE) and (w.dtype.kind == "f" or name + SCALE in stored)
+        }
         self.config = json.loads((folder / "config.json").read_text())
         self.size, self.heads = self.config["hidden_size"], self.config["num_attention_heads"]
         self.mpnet = self.config["model_type"] == "mpnet"
