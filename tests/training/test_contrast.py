@@ -27,14 +27,14 @@ def test_contrast_is_the_mean_over_all_pairs_of_a_class():
         own = [whole - unit[i] @ unit[j] / TEMPERATURE for j in others if y[j] == y[i]]
         losses += [np.mean(own)] if own else []
     assert len(losses) == 7
-    assert float(contrast(torch.from_numpy(v), torch.from_numpy(y))) == pytest.approx(
+    assert float(contrast(torch.from_numpy(v), torch.from_numpy(y), torch.ones(8))) == pytest.approx(
         np.mean(losses), rel=1e-10
     )
 
 
 def test_without_two_texts_of_a_class_there_is_nothing_to_move():
     v = torch.randn(4, 3, requires_grad=True)
-    contrast(v, torch.arange(4)).backward()
+    contrast(v, torch.arange(4), torch.ones(4)).backward()
     assert v.grad is not None
     assert not v.grad.any()
 
@@ -46,15 +46,34 @@ def test_the_map_alone_moves_and_not_far():
 
     def loss() -> float:
         v = read_features(network, split, np.arange(len(split)))
-        return float(contrast(v, torch.from_numpy(np.asarray(split.labels))))
+        return float(contrast(v, torch.from_numpy(np.asarray(split.labels)), torch.ones(len(v))))
 
     at_first = loss()
-    fit_map(network, split)
+    fit_map(network, split, None)
     changed = [name for name, w in network.state_dict().items() if not torch.equal(w, before[name])]
     assert changed == ["head.W_rows"]
     W = before["head.W_rows"]
     assert float((network.head.W_rows.detach() - W).norm() / W.norm()) < LENGTH * (STEPS + 1) / 2
     assert loss() < at_first - 0.01
+
+
+def test_a_row_of_weight_0_is_not_there_and_others_count_by_theirs():
+    data = toy_data(rows=60)
+    split, rng = data.splits["train"], np.random.default_rng(0)
+
+    def fitted(weights, labels=split.labels) -> torch.Tensor:
+        network = build_network(data, toy_recipe(), toy_start(data))
+        fit_map(network, dataclasses.replace(split, labels=labels), weights)
+        return network.head.W_rows.detach()
+
+    gone = np.ones(60, np.float32)
+    gone[::4] = 0
+    other = np.where(gone == 0, 1 - np.minimum(split.labels, 1), split.labels).astype(np.int32)
+    torch.testing.assert_close(fitted(gone), fitted(gone, other))
+    assert not torch.equal(fitted(None), fitted(None, other))
+    some = rng.uniform(0.2, 2, 60).astype(np.float32)
+    torch.testing.assert_close(fitted(some), fitted(3 * some))
+    assert not torch.allclose(fitted(some), fitted(None), atol=1e-5)
 
 
 def test_it_takes_many_classes_and_some_texts_but_not_thousands(monkeypatch):
@@ -77,7 +96,7 @@ def test_the_first_classifier_reads_the_fitted_map(monkeypatch, capsys):
     found = fit(data, recipe, start=start, show=True).network
     network, split = build_network(data, recipe, start), data.splits["train"]
     frozen = fit_first_head(network, split, None, 0)
-    fit_map(network, split)
+    fit_map(network, split, None)
     fit_first_head(network, split, None, 0, strength=frozen.strength)
     np.testing.assert_array_equal(found.head.W_o.detach(), network.head.to_linear().W_o.detach())
     shown = capsys.readouterr().err

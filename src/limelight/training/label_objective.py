@@ -116,7 +116,7 @@ class LabelObjective(Objective):
                 note(f"{format_measure(self.measure, found.score)}: {how}")
             if self.task.one_class and fits_map(network, train, len(self.dataset.labels)):
                 note(f"fitting the reader's vectors to the {len(self.dataset.labels)} classes")
-                fit_map(network, train)
+                fit_map(network, train, self.weights)
                 fit_first_head(*how_to_fit, strength=found.strength)
         if new or from_vectors:
             stepper.processes.broadcast(network.head.parameters())
