@@ -345,7 +345,7 @@ def page(folder: Path, words: int = 20) -> None:
 
 
 def edit_aspects(folder: Path) -> None:
-    write_aspects(folder / "model", lambda _: Aspects.of({"rooms": ["w1"]}), "set")
+    write_aspects(folder / "model", Aspects.of({"rooms": ["w1"]}), "set")
 
 
 def view_aspects(path: Path) -> State:

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 import limelight
+from limelight.aspects.seeds import Aspects
 from limelight.cli import main
 from limelight.runtime.folder import save_folder
+from limelight.runtime.saved_aspects import write_aspects
 from reviews import FLAGS, reviews, write_csv
 from trained import LABELS, network_of, recipe_of, save, texts_of, weights_of
 
@@ -78,10 +80,10 @@ def aspect_table(path: Path, **more: list) -> Path:
 
 
 @pytest.fixture
-def starred(call, tmp_path: Path) -> Path:
+def starred(tmp_path: Path) -> Path:
     """A model of stars with aspects."""
     model = save(tmp_path / "model", labels=(1, 3, 5))
-    assert call("aspects", model, "--add", "even=w0,w2,w4", "--add", "odd=w1,w3")[0] == 0
+    write_aspects(model, Aspects.of({"even": ["w0", "w2", "w4"], "odd": ["w1", "w3"]}), "set")
     return model
 
 
@@ -167,7 +169,7 @@ def test_predicted_numbers_and_lines_have_the_page_on_aspects_alone(call, refuse
     (tmp_path / "a.txt").write_text("w0 w5\nw0, w3\n")
     command = ["report", model, tmp_path / "a.txt", "--out", tmp_path / "r.html"]
     assert "aspects" in refused(*command)
-    call("aspects", model, "--add", "even=w0")
+    write_aspects(model, Aspects.of({"even": ["w0"]}), "set")
     assert call(*command)[0] == 0
     assert "What lifts and what lowers the number" in (tmp_path / "r.html").read_text()
 

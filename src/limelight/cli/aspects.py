@@ -52,13 +52,15 @@ def run(args: argparse.Namespace) -> None:
     _check(args)
     searched = _find(args)
     if searched is not None:
-        found = searched.aspects
-        write_aspects(args.model, found, f"find {args.find}")
+        found, edit = searched.aspects, f"find {args.find}"
     elif args.set is not None:
-        found = Aspects.of(args.set)
-        write_aspects(args.model, found, f"set {args.set}")
+        found, edit = Aspects.of(args.set), f"set {args.set}"
     else:
-        found = read_aspects(args.model)
+        found, edit = read_aspects(args.model), ""
+    if args.out:
+        _save(found, args)
+    if edit:
+        write_aspects(args.model, found, edit)
     forbidden = _forbidden(args)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = searched.format() if searched is not None else _format(args.model, found)
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
     if args.out:
-        _save(found, args)
+        data["saved"] = args.out
         text += f"\nsaved {args.out}"
     print_result(args, data, text)
 

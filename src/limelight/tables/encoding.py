@@ -72,6 +72,8 @@ def guess_encoding(head: bytes) -> str | None:
     whole = len(head) < HEAD  # otherwise the last character may be cut
     valid = codecs.getincrementaldecoder("utf-8")("replace").decode(head, whole)
     wrong = valid.count(LOST) - head.count(LOST.encode())  # the text itself may have some, in UTF-8
+    if not wrong:
+        return None
     others = sum(not each.isascii() for each in valid) - wrong
     return WESTERN if wrong > others and _is_western(head) else None  # otherwise it is UTF-8, damaged
 
