@@ -417,3 +417,21 @@ def test_first_answer_counts_the_time_of_the_process(tmp_path):
     assert 0 < measure(["-S", "-c", "pass"], "", str(tmp_path)) < 10
     with pytest.raises(SystemExit):
         measure(["-S", "-c", "raise SystemExit(3)"], "", str(tmp_path))
+
+
+def test_which_epoch_prints_what_each_rule_keeps(monkeypatch, capsys, tmp_path):
+    which_epoch = import_module("which_epoch")
+    seen = [(0.60, 0.05, 1.0, 0.50, 1.2), (0.57, 0.05, 0.9, 0.55, 1.1), (0.52, 0.05, 0.95, 0.53, 1.15)]
+    assert which_epoch.newest_within(1)([which_epoch.Seen(*each) for each in seen]).test == 0.55
+    assert which_epoch.newest_within(2)([which_epoch.Seen(*each) for each in seen]).test == 0.53
+    monkeypatch.setitem(which_epoch.SIZES, "bundled", (60,))
+    command = [str(tmp_path), "--out", str(tmp_path / "a.jsonl"), "--preset", "tiny", "--tasks", "bundled",
+               "--sizes", "60", "--seeds", "0", "--options", "epochs=2"]  # fmt: skip
+    for _ in range(2):  # the second time nothing is trained
+        monkeypatch.setattr(sys, "argv", ["which_epoch.py", *command])
+        which_epoch.main()
+    printed = capsys.readouterr().out
+    assert printed.count("bundled, 60, seed 0") == 1
+    assert "| 1 runs | accuracy | log loss |" in printed
+    (run,) = map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())
+    assert len(run["seen"]) == 3

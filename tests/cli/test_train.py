@@ -509,6 +509,12 @@ def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_pa
     assert _format_outcome(outcome, TrainingRecipe(epochs=epochs)).startswith(said)
 
 
+def test_where_the_rate_falls_to_zero_the_best_is_within_an_error(tmp_path):
+    outcome = outcome_of(tmp_path, [{"dev_accuracy": 0.5, "steps": 9}], 0.5)
+    said = "kept epoch 1 of 1 (within a standard error of the best on the development set)\n"
+    assert _format_outcome(outcome, TrainingRecipe(epochs=1, schedule="cosine")).startswith(said)
+
+
 def test_what_the_development_set_had_no_say_in_is_told(tmp_path):
     history = [{"dev_accuracy": 0.5, "dev_weighted_accuracy": w, "steps": 9} for w in (0.8, 0.6)]
     outcome = outcome_of(tmp_path, history, 0.5)

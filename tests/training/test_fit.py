@@ -197,6 +197,35 @@ def test_resumed_before_it_is_judged(tmp_path: Path) -> None:
     assert same(weights(rest), weights(whole))
 
 
+@pytest.mark.parametrize(
+    ("schedule", "accuracies", "kept"),
+    [
+        ("constant", [0.70, 0.66, 0.64], 0),
+        ("cosine", [0.70, 0.66, 0.64], 1),
+        ("linear", [0.70, 0.66, 0.70], 2),
+        ("cosine", [0.60, 0.70, 0.66], 2),
+        ("cosine", [0.70, 0.66, 0.62], 1),  # the best stays what all are held against
+    ],
+)
+def test_where_the_rate_falls_to_zero_the_newest_within_an_error_of_the_best_is_kept(
+    schedule: str, accuracies: list[float], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter([Scores(accuracy, 1.0, error=0.05) for accuracy in accuracies])
+    monkeypatch.setattr(module, "evaluate", lambda *_: next(found))
+    state = run(epochs=3, schedule=schedule).state
+    assert (state.best_epoch, state.best_accuracy) == (kept, max(accuracies))
+
+
+def test_the_error_is_that_of_the_mean_of_the_scores() -> None:
+    data = toys.dataset()
+    network = build_network(data, toys.recipe())
+    split = data.splits["dev"]
+    right = logits(network, split).argmax(axis=1) == split.labels
+    assert 0 < right.mean() < 1
+    expected = np.sqrt(right.mean() * (1 - right.mean()) / len(split))
+    assert evaluate(network, split).error == pytest.approx(expected, rel=1e-12)
+
+
 def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain accuracy would choose the first epoch."""
     found = iter([Scores(0.9, 1.0, (0.5, 1.0)), Scores(0.8, 1.0, (0.7, 1.0)), Scores(0.9, 1.0, (0.6, 1.0))])

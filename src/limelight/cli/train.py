@@ -91,7 +91,8 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"] if best_epoch >= 0 else 0
-    why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
+    best = "best" if recipe.schedule == "constant" else "within a standard error of the best"
+    why = f"{best} on the development set" if "dev" in outcome.results else "the last one; no development set"
     if "dev" in outcome.results and 0 < steps <= recipe.min_steps:
         why = f"the last one; dev scores count after {recipe.min_steps} steps"
     elif measure := _rising_measure(history, epochs):

@@ -29,6 +29,7 @@ class Scores(NamedTuple):
     score: float  # accuracy, or the measure of another task
     loss: float
     weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
+    error: float = 0.0  # the standard error of the score
 
 
 def logits(network: Network, split: Split, spelled: SpelledWords | None = None) -> np.ndarray:
@@ -95,7 +96,8 @@ def evaluate(
     weighted = None
     if weights is not None:
         weighted = float(np.average(scores, weights=weights)), float(np.average(losses, weights=weights))
-    return Scores(float(scores.sum()) / len(scores), float(losses.mean()), weighted)
+    error = float(scores.std()) / len(scores) ** 0.5
+    return Scores(float(scores.sum()) / len(scores), float(losses.mean()), weighted, error)
 
 
 def _device(network: nn.Module) -> torch.device:
@@ -113,14 +115,20 @@ def set_first(state: State, scores: Scores | None, figures: dict[str, float]) ->
 
 
 def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> bool:
-    """Whether this epoch is the best so far, by score and then by loss; where none counts, the newest is."""
+    """Whether to keep this epoch: the best so far, by score and then by loss; where none counts, the newest.
+
+    Where the learning rate falls to zero, the newest is kept if its score is within a standard error of the
+    best: such an epoch is better than those before it more often than a few rows can tell.
+    """
     if scores is not None:
         score, loss = scores.weighted or scores[:2]
-        no_better = (score, -loss) <= (state.best_accuracy, -state.best_loss)
-        if no_better and _best_counts(state, scores, recipe):
+        best, counts = (state.best_accuracy, -state.best_loss), _best_counts(state, scores, recipe)
+        slack = 0.0 if recipe.schedule == "constant" else scores.error
+        if counts and (score + slack, -loss) <= best:
             state.waited += 1
             return False
-        state.best_accuracy, state.best_loss = score, loss
+        if not counts or (score, -loss) > best:
+            state.best_accuracy, state.best_loss = score, loss
     state.waited, state.best_epoch = 0, state.epoch
     return True
 
