@@ -7,8 +7,10 @@ import pytest
 from limelight.config.choice import (
     FAST_TWO_EPOCHS,
     FOUR_EPOCHS,
+    LONG,
     MIN_CLASS_ROWS,
     ONE_EPOCH,
+    ONE_EPOCH_LONG,
     TWO_EPOCHS,
     Size,
     choose,
@@ -43,6 +45,13 @@ def test_the_words_decide_on_reader_and_epochs(words, name, epochs):
     found = settled(Size(10_000, words, 5))
     rate = preset(name).training.learning_rate if epochs == 4 else 1e-3
     assert found == preset(name).override(epochs=epochs, learning_rate=rate)
+
+
+def test_long_texts_are_left_to_the_fast_reader_sooner():
+    words = ONE_EPOCH_LONG + 1
+    assert settled(Size(words // LONG, words, 5)).text.start == "reader-fast"
+    assert settled(Size(words // LONG + 1, words, 5)).text.start == "reader"
+    assert settled(Size(10, ONE_EPOCH_LONG, 0)).text.start == "reader"
 
 
 def test_pairs_keep_the_reader_that_reads_whole_texts():

@@ -18,7 +18,8 @@ BASE = "small"  # what the user's options are given for
 SETTLED = {"start", "vectors", *(field.name for field in dataclasses.fields(ModelRecipe))}
 MIN_CLASS_ROWS = 20  # rows per class; with fewer, fine-tuning takes time and gains nothing
 # Words, punctuation marks too, up to which `small` takes that many:
-FOUR_EPOCHS, TWO_EPOCHS, ONE_EPOCH = 60_000, 150_000, 700_000  # 3,000 hotel reviews have 610,000
+FOUR_EPOCHS, TWO_EPOCHS, ONE_EPOCH = 60_000, 150_000, 700_000
+LONG, ONE_EPOCH_LONG = 100, 400_000  # of texts of so many words; 3,000 hotel reviews have 610,000 in all
 FAST_TWO_EPOCHS = 25_000_000  # and `fast`, which takes all that is more
 SHORTER = {"learning_rate": 1e-3}  # fewer epochs at twice the rate are as accurate
 # Seconds of one core: for all that is not training, and for a million words there and back (Sapphire Rapids).
@@ -68,16 +69,17 @@ def choose(size: Size) -> Choice:
 
     >>> choose(Size(rows=100, words=1_200, classes=10))
     Choice(preset='small', options={'epochs': 0})
-    >>> choose(Size(rows=3_000, words=610_000, classes=5))
+    >>> choose(Size(rows=18_700, words=380_000, classes=5))
     Choice(preset='small', options={'learning_rate': 0.001, 'epochs': 1})
-    >>> choose(Size(rows=100_000, words=18_000_000, classes=5))
+    >>> choose(Size(rows=3_000, words=610_000, classes=5))
     Choice(preset='fast', options={'learning_rate': 0.001, 'epochs': 2})
     """
     if size.rows < MIN_CLASS_ROWS * size.classes and not size.pair:
         return Choice(BASE, {"epochs": 0})
     if size.words <= FOUR_EPOCHS:
         return Choice(BASE)
-    if size.words <= ONE_EPOCH or size.pair:  # how two texts relate, words alone do not tell
+    one_epoch = ONE_EPOCH_LONG if size.words >= LONG * size.rows else ONE_EPOCH
+    if size.words <= one_epoch or size.pair:  # how two texts relate, words alone do not tell
         return Choice(BASE, {**SHORTER, "epochs": 2 if size.words <= TWO_EPOCHS else 1})
     return Choice("fast", {**SHORTER, "epochs": 2 if size.words <= FAST_TWO_EPOCHS else 1})
 
@@ -85,9 +87,9 @@ def choose(size: Size) -> Choice:
 def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
     """What was chosen; how long that takes on so many idle cores, if any, and what else takes another time.
 
-    >>> size = Size(rows=3_000, words=610_000, classes=5)
+    >>> size = Size(rows=1_000, words=200_000, classes=5)
     >>> print(describe(choose(size).apply(preset("small")), choose(size), size, cores=2))
-    3,000 rows of 203 words: chose preset small, epochs 1, about 3 min; small as it comes 8 min, fast 30 s
+    1,000 rows of 200 words: chose preset small, epochs 1, about 55 s; small as it comes 3 min, fast 15 s
     """
     rows = f"{size.rows:,} rows of {size.words / max(size.rows, 1):,.0f} words"
     chosen = f"{rows}: chose preset {choice.preset}, epochs {recipe.training.epochs}"
