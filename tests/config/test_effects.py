@@ -65,7 +65,7 @@ USED = [
     ("column_units", 3, PRUNED),
     ("mix_units", 2, PRUNED),
     ("head_hidden", 9, {}),
-    ("halve_on_plateau", True, {"learning_rate": 0.5, "epochs": 4}),
+    ("halve_on_plateau", True, {"schedule": "linear", "learning_rate": 0.5, "epochs": 8}),
 ]
 
 # option, what it is changed to, and what data it needs
