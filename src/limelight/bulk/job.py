@@ -23,7 +23,7 @@ from typing import Any
 from .. import __version__
 from ..errors import LimelightError, check_at_least, check_choice, tidy_os_errors
 from ..runtime.runner import progress_bar
-from ..storage.files import atomic_file, check_writable, remove_leftovers
+from ..storage.files import atomic_file, check_writable, remove_leftovers, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
@@ -84,8 +84,8 @@ def run(
             from .ray_engine import run_on_ray
 
             do = partial(run_on_ray, worker, address=address, workers=workers)
-        with atomic_file(folder / MANIFEST) as file:
-            file.write(json.dumps({"limelight": __version__, "settings": settings}, indent=1).encode())
+        manifest = {"limelight": __version__, "settings": settings}
+        write_file(folder / MANIFEST, json.dumps(manifest, indent=1))
         return _finish(folder, pieces, do, progress)
 
 
@@ -128,8 +128,7 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
         if others := sorted(each.name for each in folder.iterdir() if not each.name.startswith(".")):
             raise _unfit(f"{folder} exists and holds {others[0]};", "exists")
         return
-    with tidy_os_errors(f"cannot read {path}"):
-        found = parse_object(read_regular(path, MAX_MANIFEST), str(path)).get("settings")
+    found = parse_object(read_regular(path, MAX_MANIFEST), str(path)).get("settings")
     if not isinstance(found, dict):
         raise _unfit(f"{path} was not written by Limelight;", "file-foreign")
     for name in {**settings, **found}:

@@ -160,7 +160,7 @@ def _draw(model: Model, page: Path) -> list[str]:
     """Write the page, and return the pictures for the terminal."""
     from ..bundled import sentences
     from ..reading import to_page, to_terminal
-    from ..storage.files import atomic_file
+    from ..storage.files import write_file
 
     texts, labels = sentences("test")
     readings: list[Any] = model.read_many([texts[k] for k in SHOWN])
@@ -171,8 +171,7 @@ def _draw(model: Model, page: Path) -> list[str]:
     for heading, some in (("Where it is right", right), ("Where it is wrong", wrong)):
         sections += [heading, *some] if some else []
     html = to_page(sections, title="What the demo model decides, and why", about=_about(model))
-    with atomic_file(page) as file:
-        file.write(html.encode())
+    write_file(page, html)
     return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
 
 

@@ -105,7 +105,7 @@ def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
 def _time(recipe: Recipe, size: Size, cores: int) -> str:
     """The first and the last classifier need no way back: a third of an epoch each."""
     passes = recipe.training.epochs + 1 / 3
-    if size.rows >= MIN_ROWS_LAST and recipe.training.epochs and not size.pair:
+    if size.rows >= MIN_ROWS_LAST and recipe.training.epochs and size.classes and not size.pair:
         passes += min(1, MAX_ROWS_LAST / size.rows) / 3
     work = passes * size.words / 1e6 * PER_MILLION[recipe.model.encoder]
     seconds = FIXED + work / min(cores, MAX_CORES)

@@ -21,7 +21,7 @@ from ..text.dataset import Split
 from .starting_network import read_features, weights_at
 
 MIN_CLASSES = 15  # with 10, nothing was gained
-MAX_CONTRASTED = 4000  # rows: each is compared with each
+MAX_CONTRASTED = 2000  # rows: each is compared with each, and more were not tried
 STEPS, LENGTH = 20, 0.006  # of a step, by the length of the map: longer ways fit the texts, not the classes
 TEMPERATURE = 0.05
 
