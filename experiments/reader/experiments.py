@@ -66,6 +66,7 @@ SEVERAL = {"words": 130_000, "buckets": 24_000}  # of several languages: 27 MB
 
 RUNS: dict[str, dict[str, Any]] = {
     "rows": BROAD, "max": BROAD | {"pooling": "max"},
+    "plain": BROAD | {"kl_weight": 0.0},
     "shared": BROAD | {"encoder": "words", "rows": 32, "rank": 160},
     "quick": BROAD | {"encoder": "words", "rows": 16, "rank": 96},
     "static": BROAD | {"precision": "float32", "pooling": "max"}, "multi": SEVERAL,
@@ -248,6 +249,14 @@ class Continued(VectorObjective):
         return network
 
 
+class Plain(VectorObjective):
+    """The distance to the teacher's vectors and no more, as LEAF has it: of unit vectors, 2 (1 - cosine)."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.R.zero_()
+
+
 class StaticNetwork(Network):
     """A weighted mean of words, then a linear map: what model2vec does, taught by the same teacher."""
 
@@ -272,7 +281,7 @@ class Static(VectorObjective):
         return StaticNetwork(super().new_network(rank, vector).recipe, self.known, vector)
 
 
-KINDS = {"shared": Shared, "quick": Shared, "static": Static}
+KINDS = {"plain": Plain, "shared": Shared, "quick": Shared, "static": Static}
 
 
 # ---------------------------------------------------------------- runs

@@ -43,7 +43,7 @@ def main() -> None:
     )
     running.add_argument("--size", type=int, default=384)
     running.add_argument("--epochs", type=int, default=30)
-    running.add_argument("--runs", nargs="+", default=["rows-0"])
+    running.add_argument("--runs", nargs="*", default=["rows-0"], help="none: the vectors alone")
     running.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     if args.step == "pack":
@@ -110,7 +110,8 @@ class Job:
             begun += [self._teach(name, read) for name in self.weights]
             self._finish("prepared and taught", begun)
         self._finish("mixed", [self._mix(read)])
-        self._finish("pretrained", [self._pretrain()])
+        if self.args.runs:
+            self._finish("pretrained", [self._pretrain()])
 
     def _prepare(self) -> subprocess.Popen[bytes]:
         return start(
@@ -174,12 +175,11 @@ def start(steps: Sequence[Sequence[object]], log: Path) -> subprocess.Popen[byte
 def shared_gpu() -> Iterator[None]:
     """Several processes compute on the GPU at the same time (MPS), where that can be had."""
     control = shutil.which("nvidia-cuda-mps-control")
-    if control:
-        subprocess.run([control, "-d"], check=False)
+    own = control and not subprocess.run([control, "-d"], check=False).returncode  # else it runs already
     try:
         yield
     finally:
-        if control:
+        if own:
             subprocess.run([control], input=b"quit\n", check=False)
 
 
