@@ -26,6 +26,7 @@ from .plan import Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_table
 from .results import ResultsByRun, RunResult, recorded
 
+BETWEEN = ("r5", "r10", "r20")  # rows, beside the one and the 30 of a claim
 RECIPES = {"": "as its author ran it", "literal": "literally", "adamw": "with AdamW"}
 
 
@@ -59,10 +60,11 @@ CLAIMS = (
 
 
 def runs(plan: Plan) -> list[ExperimentRun]:
-    """Every model of a claim with each recipe; the author's, all seeds, first."""
+    """Every model of a claim with each recipe, the author's first; other numbers of rows on reviews, last."""
     plan.forbid_options("claims", "encoder", "pooling", "rows", "penalty", "head")
     models = list(dict.fromkeys(name for claim in CLAIMS for name in (claim.better, claim.worse)))
     asked = [run for recipe in RECIPES for run in plan.runs([_joined(m, recipe) for m in models])]
+    asked += [run for run in plan.runs(BETWEEN) if run.data.task == "yelp"]
     return [run for run in asked if run.data.task != "snli" or rows_of(run.recipe.model).attention]
 
 
