@@ -221,7 +221,7 @@ def test_licences_come_along():
     assert "SIL OPEN FONT LICENSE Version 1.1" in (FOLDER / "LICENSE-LiberationFonts.txt").read_text()
     assert "C.J. Hutto" in (FOLDER / "LICENSE-vaderSentiment.txt").read_text()
     assert "GRAYPE" in (FOLDER / "LICENSE-wink-embeddings.txt").read_text()
-    assert "Version 2.0, January 2004" in (FOLDER / "LICENSE-all-MiniLM-L6-v2.txt").read_text()
+    assert "Version 2.0, January 2004" in (FOLDER / "LICENSE-teachers.txt").read_text()
     assert "Public Domain Dedication" in (FOLDER / "README.md").read_text()
 
 
