@@ -153,7 +153,7 @@ SOURCES = {
     "the best encoder we have: {}%": cell(SNLI, "`best-pair` with teachers, three layers", "test"),
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
     "in int8 reads {} times as many": cell(COSTS, "`reader`, int8", "times MiniLM, float32"),
-    "the fast one {} times as many": cell(COSTS, "`reader-fast`, float32", "times MiniLM, float32"),
+    "the fast one {} times as many": cell(COSTS, "`reader-fast`, int8", "times MiniLM, float32"),
     "of the same size reads {} a second": cell("On a GPU", "the reader, vector, bf16", "from raw text"),
     "), {} times as many as": cell("On a GPU", "the reader, vector, bf16", "times MiniLM, from text"),
     "and a wide classifier has {}%": cell(SNLI, "the best baseline, max pooling, with teachers", "test"),

@@ -27,7 +27,7 @@ from limelight.storage.json_file import to_json_values
 from limelight.text.tokenizer import SPECIAL
 
 LICENCES = (
-    "The teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "
+    "Every teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "
     "its licence; none of the texts is in this folder."
 )
 MULTILINGUAL = Path(__file__).parents[2] / "packages/multilingual/src/limelight_multilingual/reader"

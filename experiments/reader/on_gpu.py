@@ -24,6 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WORDS = ("tokenizer.json", "words.txt")
+NAMES = {"minilm": "all-MiniLM-L6-v2", "mpnet": "all-mpnet-base-v2", "arctic": "snowflake-arctic-embed-s"}
 
 
 def main() -> None:
@@ -140,10 +141,11 @@ class Job:
 
     def _pretrain(self) -> subprocess.Popen[bytes]:
         files, texts, words = (self._vectors(what) for what in ("files", "texts", "words"))
-        names = ", ".join(f"{name} {weight}" for name, weight in self.weights.items())
+        *most, last = (f"{NAMES.get(name, name)} ({weight})" for name, weight in self.weights.items())
+        names = " and ".join([", ".join(most), last] if most else [last])
         return start(
             [["experiments.py", "run", self.work, "--corpus", self.corpus, "--vectors", files, "--texts", texts,
-              "--words", words, "--teacher", f"a mixture: {names}", "--epochs", self.args.epochs,
+              "--words", words, "--teacher", f"a mixture of {names}", "--epochs", self.args.epochs,
               "--runs", *self.args.runs, "--out", self.args.out]],
             self.args.out / "pretrain.log",
         )  # fmt: skip
