@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..text.encode import Dataset
     from ..training import Fitted
 
-HELP = "train on the bundled sentences and see what decides (two to five minutes)"
+HELP = "train on the bundled sentences and see what decides (one to five minutes)"
 DESCRIPTION = """\
 Find similar sentences with the bundled reader, which needs no labels; then fine-tune it on the 18,732 rated
 sentences bundled with Limelight, measure it, and show what decided for some others. No GPU is needed.
