@@ -272,7 +272,7 @@ def _most(kind: str) -> int | None:
     return MOST.get(kind, MOST_PASSAGES if kind.startswith("passages-") else None)
 
 
-def _kind_and_number(given: str) -> tuple[str, int]:
+def kind_and_number(given: str) -> tuple[str, int]:
     kind, number = given.split("=")
     return kind, int(number)
 
@@ -305,7 +305,7 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="+", help="read only these sources, by name")
     parser.add_argument(
-        "--most", type=_kind_and_number, nargs="*", default=[], metavar="KIND=N", help="in place of MOST's"
+        "--most", type=kind_and_number, nargs="*", default=[], metavar="KIND=N", help="in place of MOST's"
     )
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()

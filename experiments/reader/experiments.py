@@ -30,9 +30,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from corpus import kind_and_number
 from evaluate import ndcg, sts, swap_letters
 from torch import Tensor, nn
 from torch.nn import functional as F
+from translations import plain
 
 from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.network.torch.network import Network, Output
@@ -126,6 +128,24 @@ def _is_made_of(word: str, known: set[str]) -> bool:
     return made or sum(map(str.isdigit, word)) > 2
 
 
+def choose_texts(
+    parts: list[tuple[Path, list[str]]], most: dict[str, int], unseen: set[str]
+) -> tuple[list[tuple[str, list[str]]], list[np.ndarray]]:
+    """The texts of each file with their kind, and which of all texts they are: the first of each kind that `most`
+    names (talk, passages-law), without those that no reader may see.
+    """
+    kinds, places, start, left = [], [], 0, Counter(most)
+    for path, texts in parts:
+        name = path.name.removeprefix("sentences-").rsplit("-", 1)[0]
+        end = min(len(texts), left[name]) if name in most else len(texts)
+        left[name] -= end
+        kept = [k for k, text in enumerate(texts[:end]) if not unseen or plain(text) not in unseen]
+        kinds.append((path.name.split("-")[1], [texts[k] for k in kept]))
+        places.append(start + np.array(kept, int))
+        start += len(texts)
+    return kinds, places
+
+
 def encode_texts(tokenizer: Path, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return truncate(*Tokenizer.load(tokenizer).encode(texts), LONGEST)
 
@@ -134,12 +154,15 @@ def prepare(arguments: argparse.Namespace) -> None:
     """Choose the words, and encode the texts in the order of --files, then the pairs."""
     work, words = arguments.work, arguments.work / "tokenizer.json"
     work.mkdir(parents=True, exist_ok=True)
-    english, pairs = read_pairs(arguments.pairs) if arguments.pairs else ([], [])
-    if pairs:  # the teacher reads these
-        (work / "english.txt").write_text("\n".join(english) + "\n")
+    english, pairs, unseen = [], [], set[str]()
+    if arguments.pairs:
+        english, pairs = read_pairs(arguments.pairs)
+        (work / "english.txt").write_text("\n".join(english) + "\n")  # the teacher reads these
+        held_out = read_pairs(arguments.pairs.with_name("held-out.tsv.xz"))[0]
+        unseen = {plain(text) for text in held_out}
     with get_context("spawn").Pool(min(16, os.cpu_count() or 1)) as pool:
         parts = list(zip(arguments.files, pool.map(read_texts, arguments.files, 1), strict=True))
-        kinds = [(path.name.split("-")[1], texts) for path, texts in parts]
+        kinds, places = choose_texts(parts, dict(arguments.most), unseen)
         kinds.append(("english", english))
         kinds += [(language, [pair[2] for pair in some]) for language, some in groupby(pairs, itemgetter(0))]
         chunks = [(kind, texts[k : k + CHUNK]) for kind, texts in kinds for k in range(0, len(texts), CHUNK)]
@@ -148,18 +171,19 @@ def prepare(arguments: argparse.Namespace) -> None:
             counted += [count_words("reviews", read_texts(path)[:REVIEWS]) for path in arguments.reviews]
             Tokenizer.from_words(choose_vocabulary(counted)).save(words)
         encoded = pool.map(partial(encode_texts, words), [texts for _, texts in chunks], 1)
-    rows, chosen, start, at = [], [], 0, 0
-    for kind, texts in kinds:
-        if not texts:
-            continue
+    start, number = sum(len(texts) for _, texts in parts), {text: k for k, text in enumerate(english)}
+    places.append(start + np.arange(len(english)))
+    # the other side has the vector of the English one
+    places += [
+        start + np.array([number[pair[1]] for pair in some]) for _, some in groupby(pairs, itemgetter(0))
+    ]
+    rows, chosen, at = [], [], 0
+    for (kind, texts), place in zip(kinds, places, strict=True):
         count, times = -(-len(texts) // CHUNK), TIMES.get(kind, 1)
-        rows += [np.arange(start, start + len(texts))] * times
+        rows += [place] * times
         chosen += encoded[at : at + count] * times
-        start, at = start + len(texts), at + count
+        at += count
     numbers = np.concatenate(rows)
-    if pairs:  # the other side has the vector of the English one
-        places = {text: start - len(pairs) - len(english) + k for k, text in enumerate(english)}
-        numbers[-len(pairs) :] = [places[pair[1]] for pair in pairs]
     np.save(work / "rows.npy", numbers)
     (work / "pairs.json").write_text(json.dumps({"english": len(english), "others": len(pairs)}))
     ids, lengths = (np.concatenate([part[k] for part in chosen]) for k in (0, 1))
@@ -414,6 +438,9 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="has texts.json")
     parser.add_argument("--pairs", type=Path, help="as translations.py writes them")
     parser.add_argument("--files", type=Path, nargs="*", default=[])
+    parser.add_argument(
+        "--most", type=kind_and_number, nargs="*", default=[], metavar="KIND=N", help="of its texts"
+    )
     parser.add_argument(
         "--reviews", type=Path, nargs="*", default=[], help="whose words are counted, no more"
     )

@@ -1,11 +1,12 @@
 r"""Pairs of an English text and its translation, for a reader of several languages.
 
     python experiments/reader/translations.py --translations FOLDER --repositories CLONES --stsb-multi train-dev.parquet \
-        --out PAIRS
+        --packages DEBS --out PAIRS
 
 FOLDER holds tables with the columns language, source, english and other, of which Tatoeba's rows are read: the
-terms of Multi30k forbid commercial use. CLONES holds Helsinki-NLP/Tatoeba-Challenge. Of STS-B the training part
-is read, but for sentences that the development part has too.
+terms of Multi30k forbid commercial use. CLONES holds Helsinki-NLP/Tatoeba-Challenge and omwn/omw-data, DEBS Debian's
+wordnet-base: words of Wiktionary and of the Open Dutch WordNet (CC BY-SA), each beside the English word of its
+WordNet sense. Of STS-B the training part is read, but for sentences that the development part has too.
 
 Writes PAIRS/pairs.tsv.xz (language, English, other) and PAIRS/held-out.tsv.xz: for each language 1,000 pairs of
 Tatoeba, neither side of which is in a pair for training, whatever its case and marks.
@@ -28,6 +29,7 @@ from inputs import Inputs, decode
 HELD_OUT = 1_000  # pairs of a language
 LANGUAGES = {"deu": "de", "fra": "fr", "spa": "es", "nld": "nl", "ces": "cs"}
 TATOEBA = "Helsinki-NLP/Tatoeba-Challenge"
+WORDNETS = "omwn/omw-data"
 WORD = re.compile(r"\w+")
 
 Pair = tuple[str, str, str]  # language, English, other
@@ -61,6 +63,28 @@ def tatoeba(inputs: Inputs) -> Iterator[Pair]:
                 yield LANGUAGES[second], one, other
             elif second == "eng" and first in LANGUAGES:
                 yield LANGUAGES[first], other, one
+
+
+def senses(inputs: Inputs) -> dict[str, str]:
+    """The first English word of each sense of WordNet 3.0, by its place and part of speech: 02084071-n."""
+    found = {}
+    for path, data in inputs.package("wordnet-base", re.compile(r"/data\.(noun|verb|adj|adv)$").search):
+        for line in decode(data).splitlines():
+            if not line.startswith("  "):
+                place, _, part, _, word, *_ = line.split()
+                found[f"{place}-{part.replace('s', 'a')}"] = re.sub(r"\(\w+\)$", "", word).replace("_", " ")
+    return found
+
+
+def words(inputs: Inputs) -> Iterator[Pair]:
+    english = senses(inputs)
+    wanted = re.compile(rf"wns/(?:wikt/wn-wikt-({'|'.join(LANGUAGES)})|nld/wn-data-nld)\.tab").fullmatch
+    for _, data in inputs.files(WORDNETS, wanted):
+        head, *lines = decode(data).splitlines()
+        language = LANGUAGES[head.split("\t")[1]]
+        for sense, kind, word in (line.split("\t")[:3] for line in lines if line.count("\t") > 1):
+            if kind.endswith(":lemma") and sense in english:
+                yield language, english[sense], word.replace("_", " ")
 
 
 def machine_made(path: Path) -> Iterator[Pair]:
@@ -111,14 +135,15 @@ def main() -> None:
     )
     parser.add_argument("--translations", type=Path, required=True)
     parser.add_argument("--repositories", type=Path, required=True)
+    parser.add_argument("--packages", type=Path, required=True)
     parser.add_argument("--stsb-multi", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    inputs = Inputs(arguments.repositories, Path(), Path())
+    inputs = Inputs(arguments.repositories, arguments.packages, Path())
     people = shuffled(itertools.chain(tables(arguments.translations), tatoeba(inputs)))
     held = hold_out(people)
     unseen = {plain(text) for pair in held for text in pair[1:]}
-    sentences = [*people, *shuffled(machine_made(arguments.stsb_multi))]
+    sentences = [*people, *shuffled(machine_made(arguments.stsb_multi)), *shuffled(words(inputs))]
     train = [pair for pair in sentences if plain(pair[1]) not in unseen and plain(pair[2]) not in unseen]
     arguments.out.mkdir(parents=True, exist_ok=True)
     write(arguments.out / "pairs.tsv.xz", train)
