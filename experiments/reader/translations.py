@@ -26,6 +26,13 @@ from pathlib import Path
 
 from inputs import Inputs, decode
 
+# What the pairs are made of: source, licence, where it is.
+SOURCES = (
+    ("Tatoeba, pairs (manythings.org/anki; Tatoeba Challenge)", "CC BY 2.0 FR", "tatoeba.org; GitHub Helsinki-NLP/Tatoeba-Challenge"),
+    ("STS Benchmark, training part, and its machine translations", "CC BY-SA 4.0", "stsb-multi, de fr es nl"),
+    ("Wiktionary, words by their WordNet sense", "CC BY-SA 3.0", "GitHub omwn/omw-data at f75be19ec590"),
+    ("Open Dutch WordNet", "CC BY-SA 4.0", "GitHub omwn/omw-data at f75be19ec590"),
+)  # fmt: skip
 HELD_OUT = 1_000  # pairs of a language
 LANGUAGES = {"deu": "de", "fra": "fr", "spa": "es", "nld": "nl", "ces": "cs"}
 TATOEBA = "Helsinki-NLP/Tatoeba-Challenge"

@@ -22,7 +22,7 @@ from limelight.tables.table import read_values
 from limelight.text.tokenizer import SPECIAL
 
 TEXTS = 20_000  # that the directions are found from
-EVEN, LEAST_SPREAD, MEAN = 0.3, 0.01, 0.3  # EVEN was 0.1 with one teacher
+EVEN, LEAST_SPREAD, MEAN = 0.3, 0.01, 0.3
 
 
 def reduced_rows(reader: Reader, texts: list[str]) -> Tensor:
@@ -33,11 +33,11 @@ def reduced_rows(reader: Reader, texts: list[str]) -> Tensor:
     return torch.cat(found)
 
 
-def weigh_directions(W: Tensor, rows: Tensor, even: float = EVEN) -> Tensor:
-    """(I + MEAN u u') S^(-even / 2) W: S is the covariance of the texts' vectors, u their mean's direction."""
+def weigh_directions(W: Tensor, rows: Tensor) -> Tensor:
+    """(I + MEAN u u') S^(-EVEN / 2) W: S is the covariance of the texts' vectors, u their mean's direction."""
     v = F.normalize(rows.float() @ W.T, dim=1)
     spread, directions = torch.linalg.eigh(torch.cov(v.T))
-    weights = (spread / spread.mean()).clamp(min=LEAST_SPREAD) ** (-even / 2)
+    weights = (spread / spread.mean()).clamp(min=LEAST_SPREAD) ** (-EVEN / 2)
     W = directions @ (weights[:, None] * (directions.T @ W))
     u = F.normalize(F.normalize(rows.float() @ W.T, dim=1).mean(0), dim=0)
     return W + MEAN * torch.outer(u, u @ W)
@@ -49,13 +49,12 @@ def main() -> None:
     )
     parser.add_argument("reader", type=Path)
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="texts to find directions from")
-    parser.add_argument("--even", type=float, default=EVEN, help="how much directions are evened out")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     reader, each = Reader.load(arguments.reader), -(-TEXTS // len(arguments.texts))
     texts = [text for path in arguments.texts for (text,) in islice(read_values(path, ("text",)), each)]
     W = torch.from_numpy(reader.weights["vector.W_rows"].copy())  # type: ignore[arg-type]
-    W = weigh_directions(W, reduced_rows(reader, texts), arguments.even)
+    W = weigh_directions(W, reduced_rows(reader, texts))
     weights = {**reader.weights, "vector.W_rows": W.numpy()}
     facts = {k: x for k, x in reader.facts.items() if k not in ("cosine", "held_out")}  # they hold no longer
     words, model = reader.tokenizer.vocabulary[len(SPECIAL) :], reader.recipe.model

@@ -17,7 +17,7 @@ def sources(monkeypatch):
     import sources
 
     yield {source.name: source for source in sources.SOURCES}
-    for name in ("sources", "inputs"):
+    for name in ("sources", "inputs", "translations"):
         sys.modules.pop(name, None)
 
 
@@ -35,6 +35,20 @@ def test_the_list_of_sources_and_the_corpus_script_agree(sources):
 
 def test_a_source_of_the_corpus_may_be_shipped(sources):
     assert [name for name, source in sources.items() if NOT_TO_SHIP.search(source.licence)] == []
+
+
+def test_so_may_the_pairs_of_several_languages_and_the_package_lists_all(sources):
+    import translations
+
+    listed = json.loads((READER / "sources-multilingual.json").read_text())
+    assert [tuple(source.values()) for source in listed["sources"]] == list(translations.SOURCES)
+    assert [licence for _, licence, _ in translations.SOURCES if NOT_TO_SHIP.search(licence)] == []
+    texts = [(each["source"], each["licence"]) for each in json.loads((READER / "sources.json").read_text())]
+    card = (READER.parents[1] / "packages/multilingual/README.md").read_text()
+    rows = re.findall(r"^\| (?!source)([^|]+?) \| ([^|]+?) \|$", card, re.M)
+    assert rows == texts + [source[:2] for source in translations.SOURCES]
+    assert f"{sum(listed['texts'].values()):,} English texts" in card
+    assert f"{sum(listed['pairs'].values()):,} pairs" in card
 
 
 @pytest.mark.parametrize(
