@@ -20,9 +20,8 @@ from limelight.network.torch.lstm.layout import (
     packing,
     unpacking,
 )
-from limelight.network.torch.lstm.persistent import _program, by_persistent
+from limelight.network.torch.lstm.persistent import GateTable, _program, by_persistent
 from limelight.network.torch.lstm.recurrence import by_recurrence
-from limelight.network.torch.lstm.table import GateTable
 from plain_kernels import plain_kernels
 
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.text.spelling import gram_hashes, piece_tables, pieces, spell
 from limelight.training.spelled_words import VARIANTS, SpelledWords, misspellings, uniform
-from limelight.training.starting_words import start_grams
+from limelight.training.vector_objective import start_grams
 
 VOCABULARY = ("<pad>", "<unk>", "the", "banana", "soup", "blorp", "zz")
 CPU = torch.device("cpu")

@@ -14,11 +14,10 @@ from limelight.config.recipe import ModelRecipe
 from limelight.network.parts import rows_of
 from limelight.text.dataset import Dataset
 from limelight.training.context import Processes
-from limelight.training.feed import HostFeed
 from limelight.training.label_objective import LabelObjective, row_weights
 from limelight.training.loss import Loss, Tensors, loss
 from limelight.training.starting_network import build_network
-from limelight.training.step import Stepper
+from limelight.training.step import HostFeed, Stepper
 from training import toys
 
 SCALES = ("paper", "author")

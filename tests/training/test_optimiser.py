@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from limelight.config.recipe import TrainingRecipe
-from limelight.training import kernels
+from limelight.training import optimiser as kernels
 from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.optimiser import Optimiser

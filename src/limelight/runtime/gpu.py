@@ -38,7 +38,7 @@ try:
     from ..network.torch.alignment import missing_columns
     from ..network.torch.encoder import BiLSTM
     from ..network.torch.lstm import persistent
-    from ..network.torch.lstm.table import GateTable
+    from ..network.torch.lstm.persistent import GateTable
     from ..network.torch.network import Network, with_weights
 except ImportError:
     raise needs_torch("device 'cuda'") from None

@@ -19,7 +19,6 @@ from ..runtime.start import Start
 from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
-from .contrast import fit_map, fits_map
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
@@ -29,7 +28,9 @@ from .starting_network import (
     build_network,
     fit_first_head,
     fit_last_head,
+    fit_map,
     fit_new_classes,
+    fits_map,
     real_rows,
 )
 from .step import Objective, Stepper

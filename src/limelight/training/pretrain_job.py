@@ -298,8 +298,7 @@ class PretrainJob(Job):
     def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
         """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
         from .context import choose_device
-        from .starting_words import fit_words, reduce_vectors
-        from .vector_objective import known_words
+        from .vector_objective import fit_words, known_words, reduce_vectors
 
         known, seed = known_words(dataset, self.recipe), self.recipe.seed
         vocabulary = dataset.tokenizer.vocabulary[:known]
