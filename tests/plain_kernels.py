@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from limelight.network.torch.lstm import persistent, table
+from limelight.network.torch.lstm import persistent
 from limelight.network.torch.lstm.layout import Sizes, columns
 
 

@@ -122,7 +122,11 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
     """
     if scores is not None:
         score, loss = scores.weighted or scores[:2]
-        best, counts = (state.best_accuracy, -state.best_loss), _best_counts(state, scores, recipe)
+        record = (state.history[state.best_epoch] if state.best_epoch >= 0 else state.first) or {}
+        # whether the best score counts, and was measured in the same way, with row weights or without
+        counts = record and (scores.weighted is None or "dev_weighted_loss" in record)
+        counts = counts and (record["steps"] > recipe.min_steps or not recipe.min_steps)
+        best = state.best_accuracy, -state.best_loss
         slack = 0.0 if recipe.schedule == "constant" else scores.error
         if counts and (score + slack, -loss) <= best:
             state.waited += 1
@@ -131,15 +135,6 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
             state.best_accuracy, state.best_loss = score, loss
     state.waited, state.best_epoch = 0, state.epoch
     return True
-
-
-def _best_counts(state: State, scores: Scores, recipe: TrainingRecipe) -> bool:
-    """Whether the best epoch's score counts, and was measured in the same way (with row weights or not)."""
-    record = state.history[state.best_epoch] if state.best_epoch >= 0 else state.first
-    if record is None:
-        return False
-    same_measure = scores.weighted is None or "dev_weighted_loss" in record
-    return bool(same_measure and (record["steps"] > recipe.min_steps or not recipe.min_steps))
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:

@@ -127,7 +127,10 @@ class Optimiser:
         self.numbers = {}
         self.steps += 1
         if not self.steps.is_cuda and int(self.steps) % SWEEP == 0:
-            self._clear_faded_means()
+            # without a gradient, Adam's means shrink; denormal ones would slow a CPU down 25 times
+            for name, x in self.state.items():
+                if name.endswith(".mean"):
+                    x.copy_(torch.nn.functional.hardshrink(x, DENORMAL_LIMIT))
 
     @torch.no_grad()
     def _begin(self) -> None:
@@ -160,8 +163,15 @@ class Optimiser:
             some = [each for name, each in updates.items() if self._group(name) == group]
             update_weights(self.rule, some, numbers)
         for name, gradient in gradients.items():
-            if gradient.is_sparse:
-                self._store_rows(name, gradient._indices()[0], updates[name])
+            if not gradient.is_sparse:
+                continue
+            rows = gradient._indices()[0]
+            if self.dense is not None:
+                self.dense[rows] = 0
+                continue
+            update = updates[name]
+            for whole, copy in zip(self._weight_and_state(name), [update.w, *update.state], strict=True):
+                whole[rows] = copy
 
     def present_rate(self) -> Tensor:
         """The learning rate of the latest step by the schedule, on the device, where steps are counted."""
@@ -199,23 +209,6 @@ class Optimiser:
             self.dense = torch.zeros_like(w)
         self.dense[rows] = values  # Adam keeps moving rows that once had a gradient
         return WeightUpdate(w, self.dense, state)
-
-    def _store_rows(self, name: str, rows: Tensor, update: WeightUpdate) -> None:
-        """After a sparse update, copy the rows back into the weight, or clear the dense gradient."""
-        if self.dense is not None:
-            self.dense[rows] = 0
-            return
-        for whole, copy in zip(self._weight_and_state(name), [update.w, *update.state], strict=True):
-            whole[rows] = copy
-
-    def _clear_faded_means(self) -> None:
-        """Set means to zero before they are denormal, which slows a CPU down 25 times.
-
-        Without a gradient, Adam's mean shrinks by a tenth each step.
-        """
-        for name, x in self.state.items():
-            if name.endswith(".mean"):
-                x.copy_(torch.nn.functional.hardshrink(x, DENORMAL_LIMIT))
 
     def tensors(self) -> dict[str, Tensor]:
         """All state, for a checkpoint."""

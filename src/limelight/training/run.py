@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ..config.options import to_builtin
@@ -18,11 +19,11 @@ from ..errors import LimelightError, bad_value
 from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..text.batches import training_plan
 from ..text.dataset import Split
-from . import run_folder
 from .callbacks import Callback
 from .checkpoint import Checkpoints, State, select_prefix
 from .context import RunContext
 from .evaluate import is_finished, logits, set_first, update_best
+from .job import checkpoints
 from .step import Objective, Stepper
 
 
@@ -105,8 +106,10 @@ class TrainingRun:
         """A folder that cannot be used is an error now, not after the first epoch."""
         if not self.checkpoints:
             return
-        if not resume:
-            self.checkpoints.check_unused()
+        folder = self.checkpoints.folder
+        if not resume and (paths := checkpoints(folder)):
+            wrong = f"{folder} already holds a run ({paths[0].name})"
+            raise LimelightError(f"{wrong}; resume it, or choose another folder", code="run-unfinished")
         self.processes.barrier()  # no process writes files there before all have looked
         if resume:
             self.resume()
@@ -200,7 +203,7 @@ class TrainingRun:
             try:
                 self.checkpoints.save(self.state, self._tensors(sums), self.best)
             except LimelightError as error:
-                last = run_folder.checkpoints(self.checkpoints.folder)
+                last = checkpoints(self.checkpoints.folder)
                 kept = "the last good checkpoint is kept" if last else "with no checkpoint to resume from yet"
                 self.progress.note(f"warning: {error}; training continues, {kept}")
         self.processes.barrier()  # no process continues, or resumes, before it is there
@@ -214,7 +217,15 @@ class TrainingRun:
         """Resume from the newest readable checkpoint; without one, from the start."""
         expected = self._tensors(self.stepper.sums), self.network.state_dict()
         found = self.checkpoints.newest(*expected) if self.checkpoints else None
-        self._check_same_step(found.state.number if found else 0)
+        number = found.state.number if found else 0
+        first = torch.tensor(number, device=self.stepper.device)
+        self.processes.broadcast([first])
+        if number != first:
+            raise LimelightError(
+                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
+                f"of step {int(first)}; all of them must use the same folder",
+                code="processes-disagree",
+            )
         if found is None:
             self.progress.note("no checkpoint yet: starting from the beginning")
             return
@@ -237,16 +248,6 @@ class TrainingRun:
             return line
         rate = float(self.stepper.optimiser.present_rate())  # with more epochs than before, it may rise here
         return f"{line}; the rate, {rate:.2g} here, falls to zero by the end of epoch {recipe.epochs}"
-
-    def _check_same_step(self, number: int) -> None:
-        """All processes must resume from the same step."""
-        first = self.processes.first_value(number, self.stepper.device)
-        if number != first:
-            raise LimelightError(
-                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {first}; all of them must use the same folder",
-                code="processes-disagree",
-            )
 
     def _best_network(self, interrupted: bool) -> Any:
         """The network with its best weights; before the first evaluation, with the present ones."""

@@ -19,7 +19,7 @@ from ..errors import LimelightError, damaged, needs_extra, tidy_os_errors
 from ..runtime.batches import chunks
 from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
-from .run_folder import vector_files
+from .job import vector_files
 
 SHARD = 16_384  # texts
 CHUNK = 1 << 16  # rows checked at a time
