@@ -32,8 +32,7 @@ import numpy as np
 import pandas
 import torch
 
-from limelight.config.choice import Size, choose
-from limelight.config.presets import AUTO, preset
+from limelight.config.presets import AUTO, Size, choose, preset
 from limelight.network.parts import rows_of
 from limelight.runtime.confidence import fit_temperature
 from limelight.runtime.decided import word_weights

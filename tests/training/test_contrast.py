@@ -10,6 +10,7 @@ import torch
 
 from limelight.network.torch.heads import LinearHead
 from limelight.training import starting_network as module
+from limelight.training.run import fit
 from limelight.training.starting_network import (
     LENGTH,
     STEPS,
@@ -21,7 +22,6 @@ from limelight.training.starting_network import (
     fits_map,
     read_features,
 )
-from limelight.training.train import fit
 from training.test_start import toy_data, toy_recipe, toy_start
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LimelightError, bad_value
-from .migrations import RENAMED, upgrade
-from .options import Needs, check_value, option, to_builtin
+from .options import RENAMED, Needs, check_value, option, to_builtin, upgrade
 
 ATTENTION = Needs("pooling 'self-attention'", lambda o: o.pooling == "self-attention")
 LSTM = Needs("encoder 'bilstm'", lambda o: o.encoder == "bilstm")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config.choice import Size
+from ..config.presets import Size
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..config.migrations import upgrade
+from ..config.options import upgrade
 from ..config.recipe import DEFAULT_TASK, options
 from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.array_files import safetensors_pieces

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config.choice import MAX_ROWS_LAST, MIN_ROWS_LAST
+from ..config.presets import MAX_ROWS_LAST, MIN_ROWS_LAST
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.modules import OURS, Modules

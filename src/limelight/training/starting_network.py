@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from ..config.choice import MAX_ROWS_LAST
+from ..config.presets import MAX_ROWS_LAST
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import bad_value
 from ..network.modules import OURS, Modules

@@ -13,10 +13,9 @@ import numpy as np
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import aspects_given, settle_aspects
 from ..aspects.seeds import Aspects
-from ..config.choice import given_to_choose
 from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
-from ..config.presets import AUTO
+from ..config.presets import AUTO, given_to_choose
 from ..config.presets import preset as preset_of
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, warn
@@ -189,8 +188,8 @@ class TrainJob(Job):
         need_torch()
         from .callbacks import check_callbacks
         from .context import choose_device, training_cores
+        from .run import fit as train
         from .starting_network import check_fits
-        from .train import fit as train
 
         where = choose_device(device)  # before the long work, not after it
         check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
