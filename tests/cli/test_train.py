@@ -276,7 +276,7 @@ def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused
 
     with monkeypatch.context() as patch:
         patch.setattr("limelight.training.train_job.save", full)
-        patch.setattr("limelight.training.run_folder.checkpoint_path", full)
+        patch.setattr("limelight.training.checkpoint.checkpoint_path", full)
         said = refused("train", table, "--out", out, *FLAGS)
     (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
     assert said.startswith("limelight: cannot write: No space left on device; ")

@@ -64,25 +64,21 @@ def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
 
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
-    first, *second = (_pad(*side, rows, width) for side in split.sides)
+    sides = []
+    for ids, starts, lengths in split.sides:
+        wanted = lengths[rows].astype(np.int64)
+        places = np.arange(width or max(1, wanted.max(initial=1)))
+        words = places < wanted[:, None]  # (batch, n)
+        padded = np.zeros(words.shape, dtype=np.int64)
+        padded[words] = ids[(starts[rows][:, None] + places)[words]]
+        sides.append((padded, wanted))
     labels = None if split.labels is None else as_targets(split.labels[rows])
-    return Batch(*first, labels, *(second[0] if second else ()))
+    return Batch(*sides[0], labels, *(sides[1] if len(sides) > 1 else ()))
 
 
 def as_targets(labels: np.ndarray) -> np.ndarray:
     """Labels as a loss takes them: classes as int64; numbers, and zeros and ones, as float32."""
     return labels.astype(np.int64 if labels.dtype.kind == "i" else np.float32)
-
-
-def _pad(
-    ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, rows: np.ndarray, width: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    wanted = lengths[rows].astype(np.int64)
-    places = np.arange(width or max(1, wanted.max(initial=1)))
-    words = places < wanted[:, None]  # (batch, n)
-    padded = np.zeros(words.shape, dtype=np.int64)
-    padded[words] = ids[(starts[rows][:, None] + places)[words]]
-    return padded, wanted
 
 
 def draw(split: Split, rows: int, words: int) -> np.ndarray:

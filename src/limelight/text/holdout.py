@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from numbers import Real
 
 import numpy as np
@@ -58,8 +58,13 @@ def split_held_out(chunks: Iterable[Chunk], held: np.ndarray) -> Iterator[tuple[
     for chunk in chunks:
         rows = len(chunk["lengths"])
         for split, keep in (("train", ~held[done : done + rows]), ("dev", held[done : done + rows])):
+            words = {  # of those rows
+                ids: np.repeat(keep, chunk[lengths])
+                for ids, lengths in (("ids", "lengths"), ("ids2", "lengths2"))
+                if ids in chunk
+            }
             if keep.any():
-                yield split, _select(chunk, keep)
+                yield split, {array: values[words.get(array, keep)] for array, values in chunk.items()}
         done += rows
 
 
@@ -79,13 +84,3 @@ def describe_held_out(
     else:
         how = f"{true}: {wanted} of each {group}, rounded, and at least one row"
     return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
-
-
-def _select(chunk: Mapping[str, np.ndarray], keep: np.ndarray) -> Chunk:
-    """The rows of a chunk where `keep` is true."""
-    words = {
-        ids: np.repeat(keep, chunk[lengths])
-        for ids, lengths in (("ids", "lengths"), ("ids2", "lengths2"))
-        if ids in chunk
-    }
-    return {array: values[words.get(array, keep)] for array, values in chunk.items()}

@@ -52,7 +52,11 @@ class TextRemarks:
 
     def lines(self, rows: Mapping[str, int]) -> list[str]:
         """What there is to say, and nothing of what there is not; `rows` are those of each class."""
-        same, different = self._count_duplicates()
+        texts, labels = np.array(self._texts), np.array(self._labels)
+        order = np.lexsort((labels, texts))
+        same_text, same_label = np.diff(texts[order]) == 0, np.diff(labels[order]) == 0
+        same = int((same_text & same_label).sum())
+        different = len(np.unique(texts[order][1:][same_text & ~same_label]))  # texts with several labels
         first = f" of the first {MAX_COMPARED:,}" if len(self._texts) == MAX_COMPARED else ""
         few = [name for name, count in rows.items() if count <= FEW_ROWS]
         said = {
@@ -66,10 +70,3 @@ class TextRemarks:
             what: f"{found:,}" if isinstance(found, int) else found for what, found in said.items() if found
         }
         return [f"{what}: {found}" for what, found in shown.items()]
-
-    def _count_duplicates(self) -> tuple[int, int]:
-        """The rows that are there before, label and all, and the texts that have several labels."""
-        texts, labels = np.array(self._texts), np.array(self._labels)
-        order = np.lexsort((labels, texts))
-        text, label = np.diff(texts[order]) == 0, np.diff(labels[order]) == 0
-        return int((text & label).sum()), len(np.unique(texts[order][1:][text & ~label]))

@@ -186,25 +186,19 @@ class PretrainedWords(Protocol):
     """The words of weights that training starts from."""
 
     @property
-    def labels(self) -> Sequence[Label]:
-        """The classes of a trained model; a reader has none."""
+    def labels(self) -> Sequence[Label]: ...  # of a trained model; a reader has none
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        """Knows which words must not be read."""
+    def tokenizer(self) -> Tokenizer: ...  # knows which words must not be read
 
     @property
-    def facts(self) -> Mapping[str, Any]:
-        """Among them the forbidden words and their history."""
+    def facts(self) -> Mapping[str, Any]: ...  # among them the forbidden words and their history
 
-    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
-        """The vocabulary for texts with these words."""
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]: ...
 
-    def check_kind(self, pair: bool, name: str, task: str) -> None:
-        """Raise if it cannot go on with pairs, or with single texts."""
+    def check_kind(self, pair: bool, name: str, task: str) -> None: ...
 
-    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
-        """A vector for every word of a vocabulary."""
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors: ...
 
 
 class VectorFiles:
@@ -216,7 +210,7 @@ class VectorFiles:
         check_vectors(self._files)
 
     def join_words(self, words: Sequence[str], extra: int) -> list[str]:
-        """The words of the training texts, then the first ones of the files."""
+        """The vocabulary for texts with these words: they, then the first ones of the files."""
         return [*words, *(first_words(self._files, extra) if extra else [])]
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:

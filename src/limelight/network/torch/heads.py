@@ -227,10 +227,6 @@ class GatedEncoder(nn.Module):
         """Two (batch, rows, size) -> F_r (batch, rows, size)."""
         return batched_dot(M_p, self.W_fp) * batched_dot(M_h, self.W_fh)
 
-    def joined(self, M: Tensor) -> Tensor:
-        """The same from M (2 * batch, rows, size), all M_p before all M_h, as training has them."""
-        return gated(M, self.W_fp, self.W_fh)
-
 
 def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
     """batcheddot(M_p, W_p) * batcheddot(M_h, W_h): (batch, rows, out), with a matrix for each row.

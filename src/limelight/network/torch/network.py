@@ -17,7 +17,7 @@ from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
 from .dropout import Dropout
 from .encoder import ENCODERS, BiLSTM, Convolution, Projection, WordEmbedding
-from .heads import GatedEncoder, VectorMap, build_head, concat_features
+from .heads import GatedEncoder, VectorMap, build_head, concat_features, gated
 from .module import ModuleEncoder, ModulePooling
 
 T = TypeVar("T", bound=nn.Module)
@@ -107,10 +107,17 @@ class Network(nn.Module):
             return Output(self.classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
-        both, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        M, M2 = both.chunk(2)
-        F_r = self.relate(M, M2) if self.gate is None else self.gate.joined(both)
-        return Output(self.classify(F_r), M, A, M2, A2)
+        # through the shared encoder in one call
+        n, n2 = ids.shape[1], ids2.shape[1]
+        if n < n2:
+            ids = nn.functional.pad(ids, (0, n2 - n))
+        elif n2 < n:
+            ids2 = nn.functional.pad(ids2, (0, n - n2))
+        both, A_both = self.embed(torch.cat([ids, ids2]), torch.cat([lengths, lengths2]))
+        (M, M2), (A, A2) = both.chunk(2), A_both.chunk(2)
+        gate = self.gate
+        F_r = self.relate(M, M2) if gate is None else gated(both, gate.W_fp, gate.W_fh)
+        return Output(self.classify(F_r), M, A[..., :n], M2, A2[..., :n2])
 
     def embed(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
@@ -178,15 +185,6 @@ class Network(nn.Module):
         logits: Tensor = head(self.dropout_matrix(features))
         return logits
 
-    def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
-        """Both sentences through the shared encoder in one call: M (2 * batch, r, 2u) of both, A of each."""
-        n, n2 = ids.shape[1], ids2.shape[1]
-        width = max(n, n2)
-        both = torch.cat([_widen(ids, width), _widen(ids2, width)])
-        M, A = self.embed(both, torch.cat([lengths, lengths2]))
-        A1, A2 = A.chunk(2)
-        return M, A1[..., :n], A2[..., :n2]
-
 
 def _mean(rows: Tensor, ids: Tensor) -> Tensor:
     """(p, d): the mean of rows (p, k, d) whose ids are not 0, which are zeros where they are."""
@@ -198,11 +196,6 @@ def round_to_4_bits(rows: Tensor) -> Tensor:
     groups = rows.reshape(-1, GROUP)
     scale = (groups.abs().amax(1, keepdim=True) / TOP_4).clamp(min=1e-7).half().to(rows.dtype)
     return ((groups / scale).round().clamp(-TOP_4, TOP_4) * scale).view_as(rows)
-
-
-def _widen(ids: Tensor, width: int) -> Tensor:
-    more = width - ids.shape[1]
-    return nn.functional.pad(ids, (0, more)) if more else ids
 
 
 def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:
