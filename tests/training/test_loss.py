@@ -88,9 +88,7 @@ def test_the_aspect_penalty_sums_each_rows_attention_by_word_over_the_batch(pair
 
 def words(data: Dataset, row: int, side: int) -> list[int]:
     split = data.splits["train"]
-    ids, starts, lengths = (
-        (split.ids2, split.starts2, split.lengths2) if side else (split.ids, split.starts, split.lengths)
-    )
+    ids, starts, lengths = split.sides[side]
     return ids[starts[row] : starts[row] + lengths[row]].tolist()
 
 

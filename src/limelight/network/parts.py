@@ -11,7 +11,6 @@ tests/reference.py.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, NamedTuple
@@ -173,89 +172,72 @@ def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
 
 # ---------------------------------------------------------------- heads as linear functions of M
 
-# W and a bias, for some texts: a hidden layer of ReLUs is linear once it is known which of its units are on;
-# the bias is then what the biases of all layers add.
 
+class LinearPart(NamedTuple):
+    """A head for some texts: a hidden layer of ReLUs is linear once it is known which units are on.
 
-class LinearPart(ABC):
-    """A head for some texts, from its weights and their M (batch, r, 2u)."""
+    `toward` takes directions (k, classes) of texts (k,) and gives W (k, r, 2u), for which <W, M> is
+    <direction, logits - biases>.
+    """
 
     biases: np.ndarray  # (batch, classes): the logits that no word gives
-
-    def __init__(self, weights: Weights, M: np.ndarray) -> None:
-        self.weights, self.shape = weights, M.shape[1:]
-        self.biases = self.switch(M)
-
-    @abstractmethod
-    def switch(self, M: np.ndarray) -> np.ndarray:
-        """Note which units are on, and return what reaches the logits from the biases alone."""
-
-    @abstractmethod
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """W (k, r, 2u): <W, M> is <direction, logits - biases>; directions (k, classes) of `texts` (k,)."""
+    toward: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-class Linear(LinearPart):
+def _linear_part(weights: Weights, M: np.ndarray) -> LinearPart:
     """Without hidden layer: M does not matter."""
+    W, b = weights["head.W_o"], weights["head.b_o"]
+    return LinearPart(
+        np.repeat(b[None], len(M), axis=0),
+        lambda direction, texts: (direction @ W).reshape(len(direction), *M.shape[1:]),
+    )
 
-    def switch(self, M: np.ndarray) -> np.ndarray:
-        return np.repeat(self.weights["head.b_o"][None], len(M), axis=0)
 
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        return np.asarray((direction @ self.weights["head.W_o"]).reshape(len(direction), *self.shape))
-
-
-class Full(LinearPart):
+def _full_part(weights: Weights, M: np.ndarray) -> LinearPart:
     """A hidden layer that reads all of M."""
-
-    def switch(self, M: np.ndarray) -> np.ndarray:
-        W, b = self.weights["head.W_1"], self.weights["head.b_1"]
-        self.on = M.reshape(len(M), -1) @ W.T + b > 0
-        return np.asarray((self.on * b) @ self.weights["head.W_2"].T + self.weights["head.b_2"])
-
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        back = direction @ self.weights["head.W_2"] * self.on[texts]
-        return np.asarray((back @ self.weights["head.W_1"]).reshape(len(direction), *self.shape))
+    W_1, b_1, W_2, b_2 = (weights[f"head.{name}"] for name in ("W_1", "b_1", "W_2", "b_2"))
+    on = M.reshape(len(M), -1) @ W_1.T + b_1 > 0
+    return LinearPart(
+        (on * b_1) @ W_2.T + b_2,
+        lambda direction, texts: (direction @ W_2 * on[texts] @ W_1).reshape(len(direction), *M.shape[1:]),
+    )
 
 
-class Pruned(LinearPart):
+def _pruned_part(weights: Weights, M: np.ndarray) -> LinearPart:
     """Groups of hidden units, each of a row ("v") or a column ("h") of M, and a layer that may mix them."""
-
-    def switch(self, M: np.ndarray) -> np.ndarray:
-        weights = self.weights
-        sides = {  # name -> units before the ReLU (batch, groups, units)
-            name: _grouped(X, weights[f"head.W_{name}_0"]) + weights[f"head.b_{name}_0"]
-            for name, X in (("v", M), ("h", M.transpose(0, 2, 1)))
-            if f"head.W_{name}_0" in weights
-        }
-        self.on: dict[str, np.ndarray] = {name: before > 0 for name, before in sides.items()}
-        units, alone = (
-            np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
-            for parts in (
-                [np.maximum(before, 0) for before in sides.values()],
-                [self.on[name] * weights[f"head.b_{name}_0"] for name in sides],
-            )
+    sides = {  # name -> units before the ReLU (batch, groups, units)
+        name: _grouped(X, weights[f"head.W_{name}_0"]) + weights[f"head.b_{name}_0"]
+        for name, X in (("v", M), ("h", M.transpose(0, 2, 1)))
+        if f"head.W_{name}_0" in weights
+    }
+    on = {name: before > 0 for name, before in sides.items()}
+    units, alone = (
+        np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
+        for parts in (
+            [np.maximum(before, 0) for before in sides.values()],
+            [on[name] * weights[f"head.b_{name}_0"] for name in sides],
         )
-        if "head.W_m" in weights:
-            self.on["m"] = units @ weights["head.W_m"].T + weights["head.b_m"] > 0
-            alone = self.on["m"] * (alone @ weights["head.W_m"].T + weights["head.b_m"])
-        return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
+    )
+    W_o, mixes = weights["head.W_o"], "head.W_m" in weights
+    if mixes:
+        W_m, b_m = weights["head.W_m"], weights["head.b_m"]
+        on_m = units @ W_m.T + b_m > 0
+        alone = on_m * (alone @ W_m.T + b_m)
 
-    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        weights = self.weights
-        W = direction @ weights["head.W_o"]  # (k, units of both sides, or of the mix)
-        if "m" in self.on:
-            W = W * self.on["m"][texts] @ weights["head.W_m"]
-        total, start = np.zeros((len(direction), *self.shape), W.dtype), 0
-        for name in ("v", "h"):
-            if name in self.on:
-                on = self.on[name][texts]
-                end = start + on[0].size
-                back = W[:, start:end].reshape(on.shape) * on
-                part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
-                total += part if name == "v" else part.transpose(0, 2, 1)
-                start = end
+    def toward(direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        W = direction @ W_o  # (k, units of both sides, or of the mix)
+        if mixes:
+            W = W * on_m[texts] @ W_m
+        total, start = np.zeros((len(direction), *M.shape[1:]), W.dtype), 0
+        for name, each in on.items():
+            end = start + each[0].size
+            back = W[:, start:end].reshape(each[texts].shape) * each[texts]
+            part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
+            total += part if name == "v" else part.transpose(0, 2, 1)
+            start = end
         return total
+
+    return LinearPart(alone @ W_o.T + weights["head.b_o"], toward)
 
 
 def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -314,14 +296,15 @@ class Head(NamedTuple):
     """From M or F_r to outputs."""
 
     weights: Callable[[ModelRecipe, int, int, int], Shapes]  # of rows, size and outputs
-    linear_part: type[LinearPart] | None = None  # as a linear function of M, for what decided; of classifiers
+    # as a linear function of M (batch, r, 2u), for what decided; of classifiers
+    linear_part: Callable[[Weights, np.ndarray], LinearPart] | None = None
     is_linear: bool = False  # whatever M is
 
 
 HEADS = {
-    "full": Head(_full, Full),
-    "pruned": Head(_pruned, Pruned),
-    "linear": Head(_linear, Linear, is_linear=True),
+    "full": Head(_full, _full_part),
+    "pruned": Head(_pruned, _pruned_part),
+    "linear": Head(_linear, _linear_part, is_linear=True),
     "vector": Head(_vector, is_linear=True),
 }
 

@@ -45,23 +45,6 @@ def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
-    """The rows of each batch for evaluation, shortest first, each of about `words` words with padding.
-
-    >>> [rows.tolist() for rows in reading_plan(np.array([4, 1, 2, 1]), words=4)]
-    [[1, 3], [2], [0]]
-    """
-    order = np.argsort(lengths, kind="stable")
-    batches, start = [], 0
-    while start < len(order):
-        # the longest sentence comes last, so it sets the width of the batch
-        widths = np.maximum(lengths[order[start : start + words]], 1)
-        size = max(1, int(np.searchsorted(widths * np.arange(1, len(widths) + 1), words, side="right")))
-        batches.append(order[start : start + size])
-        start += size
-    return batches
-
-
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
     sides = []

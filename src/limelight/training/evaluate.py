@@ -11,7 +11,8 @@ from torch import nn
 
 from ..config.recipe import TrainingRecipe
 from ..network.torch.network import Network, Output
-from ..text.batches import as_targets, gather, reading_plan, row_lengths
+from ..runtime.batches import Sentences
+from ..text.batches import as_targets, gather, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
 from .context import Processes
@@ -47,9 +48,15 @@ def _logits(network: Network, split: Split, plan: Plan, spelled: SpelledWords | 
     return torch.cat([output.logits.float() for _, output in read]).cpu().numpy()
 
 
+def reading_plan(split: Split, rows: np.ndarray, words: int) -> Plan:
+    """The rows of each batch, some of a split's, in batches of at most so many words with padding."""
+    lengths = row_lengths(split)[rows]
+    return [rows[batch] for batch in Sentences(split.ids[:0], lengths).batches(words)]
+
+
 def plan_batches(network: nn.Module, split: Split) -> Plan:
-    """The rows of each batch, as large as suits the network's device."""
-    return reading_plan(row_lengths(split), WORDS[_device(network).type])
+    """The same of all rows, as many words as suit the network's device."""
+    return reading_plan(split, np.arange(len(split)), WORDS[_device(network).type])
 
 
 @torch.no_grad()

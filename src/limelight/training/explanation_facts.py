@@ -11,20 +11,20 @@ import torch
 
 from ..aspects.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
 from ..network.outputs import activate
-from ..network.parts import linear_part, rows_of, state_size
+from ..network.parts import linear_part, rows_of
 from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
 from ..reading.row_names import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
-from ..text.batches import draw, gather, reading_plan, row_lengths
+from ..text.batches import draw, gather
 from ..text.dataset import Dataset, Split
 from ..text.labels import Label
 from ..text.questions import Question, are_numbers, class_values
 from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
-from .evaluate import logits, plan_batches, read_batches
-from .starting_network import BATCH_WORDS, draw_rows
+from .evaluate import logits, plan_batches
+from .starting_network import draw_rows, read_features
 
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -61,11 +61,8 @@ def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
     if y is None or network.pair or not attention or len(split) < MIN_ROWS:
         return None
     rows = draw_rows(split, MAX_ROWS, 0)
-    X = np.empty((len(rows), state_size(network.recipe)), np.float32)
-    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
-    for batch, read in read_batches(network, split, plan):
-        X[np.searchsorted(rows, batch)] = read.M[:, :attention].mean(dim=1).float().cpu().numpy()
-    return fit_refits(X, y[rows])
+    X = read_features(network, split, rows, lambda M: M[:, :attention].mean(dim=1))
+    return fit_refits(X.float().cpu().numpy(), y[rows])
 
 
 def numbers_of(task: str, labels: Sequence[Label], split: Split) -> np.ndarray | None:

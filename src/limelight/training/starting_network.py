@@ -29,10 +29,10 @@ from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.open_files import check_memory
-from ..text.batches import as_targets, reading_plan, row_lengths
+from ..text.batches import as_targets
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
-from .evaluate import read_batches
+from .evaluate import read_batches, reading_plan
 from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
 from .minimise import minimise
 from .optimiser import STATES
@@ -349,8 +349,7 @@ def read_features(
     """(rows, f) in float64: what the last layer reads, or other features of M."""
     features = features or network.head.features
     found = torch.empty(0)
-    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
-    for batch, read in read_batches(network, split, plan):
+    for batch, read in read_batches(network, split, reading_plan(split, rows, BATCH_WORDS)):
         F = features(read.M if read.M2 is None else network.relate(read.M, read.M2))
         if not len(found):
             found = F.new_empty(len(rows), F.shape[1], dtype=torch.float64)

@@ -100,7 +100,8 @@ class Stepper:
         self.average = Average(self.optimiser.weights, self.recipe.ema_decay)
         # sums of the figures over the rows, and the rows
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
-        self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
+        # by the batch's rows and width: a captured step, and the rows on the device that it reads
+        self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor] | None] = {}
         self.pool: Any = None  # memory pool of the graphs
         # of higher priority than the side stream, whose many thread blocks would keep its kernels waiting
         self.stream = torch.cuda.Stream(priority=-1) if self.static else None
@@ -129,10 +130,18 @@ class Stepper:
             self.graphs[key] = None
             self.update(self.feed.batch(rows, width), 1.0)
             return
-        graph = self.graphs[key]
-        if graph is None:
-            graph = self.graphs[key] = CapturedStep(self, rows, width)
-        graph.replay(rows)
+        if (captured := self.graphs[key]) is None:
+            captured = self.graphs[key] = torch.cuda.CUDAGraph(), rows.to(self.device)
+            torch.cuda.current_stream().synchronize()
+            torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
+            # one memory pool for all graphs of a run, as they never run at the same time; not shared between
+            # runs, because a pool cannot be joined once its graphs are gone
+            with torch.cuda.graph(captured[0], pool=self.pool, stream=torch.cuda.current_stream()):
+                self.update(self.feed.batch(captured[1], width), 1.0)
+            self.pool = captured[0].pool()
+        graph, its_rows = captured
+        its_rows.copy_(rows, non_blocking=True)
+        graph.replay()
 
     def update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
@@ -265,26 +274,6 @@ def _occurs(split: Split, words: int) -> np.ndarray:
             for start in range(0, len(ids), CHUNK):  # they may be larger than memory
                 occurs[ids[start : start + CHUNK]] = True
     return occurs
-
-
-class CapturedStep:
-    """A training step for one batch size and width, captured as a CUDA graph."""
-
-    def __init__(self, stepper: Stepper, rows: Tensor, width: int) -> None:
-        self.rows = rows.to(stepper.device)
-        self.graph = torch.cuda.CUDAGraph()
-        torch.cuda.current_stream().synchronize()
-        torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
-        # one memory pool for all graphs of a run, as they never run at the same time; not shared between
-        # runs, because a pool cannot be joined once its graphs are gone
-        with torch.cuda.graph(self.graph, pool=stepper.pool, stream=torch.cuda.current_stream()):
-            stepper.update(stepper.feed.batch(self.rows, width), 1.0)
-        stepper.pool = self.graph.pool()
-
-    def replay(self, rows: Tensor) -> None:
-        """Take the step on other rows."""
-        self.rows.copy_(rows, non_blocking=True)
-        self.graph.replay()
 
 
 def _tensors(network: nn.Module) -> Iterator[Tensor]:

@@ -13,7 +13,7 @@ from ...config.recipe import ModelRecipe
 from . import attention_kernels as on_gpu
 from .alignment import missing_columns, pad_to
 from .encoder import uniform
-from .lstm.bilstm import mask
+from .lstm.packing import mask
 
 
 class StructuredSelfAttention(nn.Module):

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from ...config.recipe import ModelRecipe
 from ...text.tokenizer import PAD
 from ..parts import FILTER_WIDTH
-from .lstm.bilstm import bilstm, mask
+from .lstm.bilstm import bilstm
+from .lstm.packing import mask
 from .rows import rows
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ...errors import LimelightError
 from ...text.tokenizer import SPECIAL
-from .lstm.bilstm import mask
+from .lstm.packing import mask
 
 
 class ModuleEncoder(nn.Module):

@@ -19,8 +19,6 @@ from .persistent import by_persistent
 from .recurrence import by_recurrence
 from .triton_kernels import by_triton, is_available, is_faster
 
-__all__ = ["bilstm", "mask"]
-
 
 def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d); direction 0 reads forwards, direction 1 backwards.
