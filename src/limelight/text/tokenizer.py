@@ -18,7 +18,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, compress, filterfalse
 from operator import not_
@@ -33,6 +33,7 @@ from ..errors import LimelightError, bad_value
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
+from ..tables.rows import Row, chunks
 from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
@@ -43,8 +44,6 @@ UNKNOWN = 1
 SPECIAL = ("<pad>", UNKNOWN_WORD)
 MAX_TOKENIZER = 2**27  # bytes of a tokenizer.json: some five million words
 LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
-
-_CHUNK = 1_000_000  # characters encoded at a time: each word takes some hundred bytes until it is an id
 
 
 class Tokenizer:
@@ -267,14 +266,15 @@ class Tokenizer:
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ids and lengths of all texts: those that are there, and those of the others."""
-        found = list(chain.from_iterable(map(self._encode_others, _chunks(others))))
+        found = list(chain.from_iterable(map(self._encode_others, chunks(map(Row, others), len(are_others)))))
         all_lengths = np.empty(len(are_others), np.int32)
         all_lengths[~are_others], all_lengths[are_others] = lengths, list(map(len, found))
         of_others, all_ids = np.repeat(are_others, all_lengths), np.empty(all_lengths.sum(), np.int32)
         all_ids[~of_others], all_ids[of_others] = ids, list(chain.from_iterable(found))
         return all_ids, all_lengths
 
-    def _encode_others(self, texts: list[str]) -> list[np.ndarray]:
+    def _encode_others(self, rows: list[Row]) -> list[np.ndarray]:
+        texts = [encodable(row.text) for row in rows]
         if self.forbidden:
             found = [self._located(text)[0] for text in texts]
         else:
@@ -397,15 +397,3 @@ def _written(lowercase: bool, split_characters: bool) -> dict[str, Any]:
     parts: dict[str, Any] = json.loads(build_tokenizer({}, lowercase, split_characters).to_str())
     del parts["model"]["vocab"]
     return parts
-
-
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    chunk, size = [], 0
-    for text in texts:
-        chunk.append(encodable(text))
-        size += len(text)
-        if size >= _CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk

@@ -19,7 +19,6 @@ from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
 from ..text.batches import draw, gather
 from ..text.dataset import Dataset, Split
-from ..text.labels import Label
 from ..text.questions import Question, are_numbers, class_values
 from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
@@ -56,23 +55,19 @@ def explanation_facts(
 
 def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
     """W (refits, 2u), as in aspects/refits.py; None where the labels are not numbers, or there are few."""
-    split = dataset.splits["train"]
-    y, attention = numbers_of(dataset.task, dataset.labels, split), rows_of(network.recipe).attention
-    if y is None or network.pair or not attention or len(split) < MIN_ROWS:
+    split, task, attention = (
+        dataset.splits["train"],
+        find_task(dataset.task),
+        rows_of(network.recipe).attention,
+    )
+    numbers = task.is_number or (not task.has_several and are_numbers(dataset.labels))
+    if not numbers or network.pair or not attention or len(split) < MIN_ROWS:
         return None
+    given = np.asarray(split.labels)
+    y = given.astype(float) if task.is_number else np.array(class_values(dataset.labels))[given]
     rows = draw_rows(split, MAX_ROWS, 0)
     X = read_features(network, split, rows, lambda M: M[:, :attention].mean(dim=1))
     return fit_refits(X.float().cpu().numpy(), y[rows])
-
-
-def numbers_of(task: str, labels: Sequence[Label], split: Split) -> np.ndarray | None:
-    """(rows,): what the texts are labelled with, if that is a number."""
-    given = np.asarray(split.labels)
-    if find_task(task).is_number:
-        return given.astype(float)
-    if find_task(task).has_several or not are_numbers(labels):
-        return None
-    return np.asarray(np.array(class_values(labels))[given])
 
 
 def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:

@@ -182,7 +182,12 @@ class PretrainJob(Job):
         data = self.folder / "data"
         dataset = Dataset.open(data) if (data / "dataset.json").is_file() else self._encode(show)
         if encoder is not None:
-            self._check_texts()
+            # the teacher must read the texts whose word ids are there
+            path = self.folder / TEXTS
+            if path.is_file() and json.loads(path.read_bytes()) != self._text_digests():
+                changed = "the files of texts are not those that the run began with"
+                todo = "give those, or start again with --overwrite"
+                raise LimelightError(f"{changed}; {todo}", code="run-differs")
             texts = (row.text for row in self._source().rows())
             teacher.encode_shards(encoder, texts, _rows(dataset) - self._pair_rows(), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
@@ -196,14 +201,6 @@ class PretrainJob(Job):
 
         vectors = self._all_vectors(dataset).digest()
         return {**word_digests(dataset), "teacher sha256": vectors, "start sha256": digest_rows([start])}
-
-    def _check_prepared(self, digests: dict[str, str]) -> None:
-        """Raise if the texts, the teacher's vectors or the words to start from are not those of the run."""
-        from .checkpoint import check_identity
-
-        path = self.folder / "prepared.json"
-        if path.is_file():  # a run of an older version has none
-            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
 
     def _encode(self, show: bool) -> Dataset:
         from ..text.encode import encode_tables
@@ -232,15 +229,6 @@ class PretrainJob(Job):
             with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
-
-    def _check_texts(self) -> None:
-        """Raise if the teacher would read other texts than those whose word ids are there."""
-        path = self.folder / TEXTS
-        if path.is_file() and json.loads(path.read_bytes()) != self._text_digests():
-            changed = "the files of texts are not those that the run began with"
-            raise LimelightError(
-                f"{changed}; give those, or start again with --overwrite", code="run-differs"
-            )
 
     def _source(self) -> TableSource:
         """What the teacher reads, in the order in which it was encoded."""
@@ -317,6 +305,7 @@ class PretrainJob(Job):
     # ------------------------------------------------------------ training and after
 
     def _open_data(self) -> PretrainData:
+        from .checkpoint import check_identity
         from .vector_objective import PretrainData
 
         dataset = Dataset.open(self.folder / "data")
@@ -324,7 +313,9 @@ class PretrainJob(Job):
         with tidy_os_errors(f"cannot read {self.folder}"):
             start = np.load(self.folder / "start.npy")
         digests = self._digests(dataset, start)
-        self._check_prepared(digests)
+        path = self.folder / "prepared.json"
+        if path.is_file():  # a run of an older version has none
+            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
         return PretrainData(dataset, train, dev, start, os.path.basename(self.teacher.rstrip("/")), digests)
 
     def _finish(self, objective: VectorObjective, network: Any, seconds: float) -> dict[str, Any]:

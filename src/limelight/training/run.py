@@ -361,17 +361,14 @@ class TrainingRun:
         self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
-        self.progress.note(self._describe_position())
-
-    def _describe_position(self) -> str:
         recipe, state = self.recipe.training, self.state
-        if state.finished:
-            return f"resuming after epoch {state.epoch}, the last, at step {state.number}"
         line = f"resuming in epoch {state.epoch + 1} at step {state.number}"
-        if recipe.schedule == "constant":
-            return line
-        rate = float(self.stepper.optimiser.present_rate())  # with more epochs than before, it may rise here
-        return f"{line}; the rate, {rate:.2g} here, falls to zero by the end of epoch {recipe.epochs}"
+        if state.finished:
+            line = f"resuming after epoch {state.epoch}, the last, at step {state.number}"
+        elif recipe.schedule != "constant":
+            rate = float(self.stepper.optimiser.present_rate())  # with more epochs, it may rise here
+            line += f"; the rate, {rate:.2g} here, falls to zero by the end of epoch {recipe.epochs}"
+        self.progress.note(line)
 
     def _best_network(self, interrupted: bool) -> Any:
         """The network with its best weights; before the first evaluation, with the present ones."""

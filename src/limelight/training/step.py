@@ -83,7 +83,9 @@ class Stepper:
         # with several processes, gradients are summed before a weight can be updated
         self.updates_early = alone_on_gpu
         self.side = SideStream(self.device) if alone_on_gpu else NO_SIDE_STREAM
-        self.static = alone_on_gpu and _fits(split.words, objective.targets)
+        size = 4 * split.words + (0 if objective.targets is None else objective.targets.nbytes)
+        # whether the training rows fit on the GPU beside the network; otherwise the host feeds it
+        self.static = alone_on_gpu and size < torch.cuda.mem_get_info()[0] / 4
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, objective.weights, objective.targets)
         self.compute_copy = _compute_copy(network, self.recipe.precision, self.device)
@@ -290,12 +292,6 @@ def _compute_copy(network: Any, precision: str, device: torch.device) -> Any:
     return twin
 
 
-def _fits(words: int, targets: Any) -> bool:
-    """Whether the training rows fit on the GPU beside the network; otherwise the host feeds it."""
-    size = 4 * words + (0 if targets is None else targets.nbytes)
-    return size < torch.cuda.mem_get_info()[0] / 4
-
-
 # ---------------------------------------------------------------- rows as tensors
 
 PerRow = np.ndarray | None  # a value for each row
@@ -349,15 +345,21 @@ class DeviceFeed:
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """The word ids (rows, width) of some rows, zero on padding, and their lengths."""
     if triton is not None and ids.is_cuda:
-        found, own = rows.new_empty(len(rows), width), lengths.new_empty(len(rows))
-        words = triton.next_power_of_2(width)
-        _gather_kernel[(len(rows),)](ids, starts, lengths, rows, found, own, width, WIDTH=words)
-        return found, own
+        return _gather_by_kernel(ids, starts, lengths, rows, width)
     own = lengths[rows]
     places = torch.arange(width, device=ids.device)
     inside = places < own[:, None]
     found = ids[torch.where(inside, starts[rows][:, None] + places, 0)]
     return torch.where(inside, found, 0).long(), own
+
+
+def _gather_by_kernel(
+    ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    found, own = rows.new_empty(len(rows), width), lengths.new_empty(len(rows))
+    words = triton.next_power_of_2(width)
+    _gather_kernel[(len(rows),)](ids, starts, lengths, rows, found, own, width, WIDTH=words)
+    return found, own
 
 
 def bucket(n: int) -> int:

@@ -13,11 +13,10 @@ import numpy as np
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import aspects_given, settle_aspects
 from ..aspects.seeds import Aspects
-from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import AUTO, given_to_choose
 from ..config.presets import preset as preset_of
-from ..config.recipe import DEFAULT_TASK, Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe, warn_ignored, warn_unused
 from ..errors import LimelightError, warn
 from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
 from ..runtime.start import Chooser, Start, start_of

@@ -11,9 +11,9 @@ from torch.autograd.function import once_differentiable
 
 from ...config.recipe import ModelRecipe
 from . import attention_kernels as on_gpu
-from .alignment import missing_columns, pad_to
 from .encoder import uniform
 from .lstm.packing import mask
+from .shared import missing_columns, pad_to
 
 
 class StructuredSelfAttention(nn.Module):

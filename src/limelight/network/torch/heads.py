@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from ...config.recipe import ModelRecipe
-from .alignment import missing_columns, pad_to
-from .dropout import Dropout
 from .encoder import uniform
+from .shared import Dropout, missing_columns, pad_to
 
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
 
@@ -294,9 +293,3 @@ HEADS: dict[str, Callable[[ModelRecipe, int, int, int], Head]] = {
         rows, size, o.row_units, o.column_units, classes, o.dropout, o.mix_units
     ),
 }
-
-
-def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Head | None:
-    """The head of a recipe; a reader's is its map to one vector, `VectorMap`, and nothing more."""
-    build = HEADS.get(recipe.head)
-    return build(recipe, rows, size, classes) if build else None

@@ -15,10 +15,10 @@ from ..modules import OURS, Modules
 from ..parts import head_inputs, matrix_shape, rows_of, word_size
 from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
-from .dropout import Dropout
 from .encoder import ENCODERS, BiLSTM, Convolution, Projection, WordEmbedding
-from .heads import GatedEncoder, VectorMap, build_head, concat_features, gated
+from .heads import HEADS, GatedEncoder, VectorMap, concat_features, gated
 from .module import ModuleEncoder, ModulePooling
+from .shared import Dropout
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -79,7 +79,8 @@ class Network(nn.Module):
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
         maps = recipe.is_reader or (pair and recipe.pair == "vectors")
         self.vector: Any = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size) if maps else None
-        self.head: Any = build_head(recipe, *head_inputs(recipe, pair), classes)
+        build = HEADS.get(recipe.head)  # a reader's head is `vector`, and nothing more
+        self.head: Any = build(recipe, *head_inputs(recipe, pair), classes) if build else None
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)

@@ -78,7 +78,9 @@ def packing(sizes: Sizes, d: int, device: torch.device) -> tuple[Tensor, list[to
     W_ih, W_hh, b = _counted((2, 4 * sizes.units, d), (2, 4 * sizes.units, sizes.units), (2, 4 * sizes.units))
     by_block = _by_block(W_hh, sizes)
     W_1 = _by_pairs(torch.cat([W_ih, b.unsqueeze(2)], 2), columns(d), sizes)
-    return _flat([W_1, _forwards(by_block), _backwards(by_block, sizes)], device)
+    # for the backward kernel: (direction, thread block, unit / 8, gate, unit read, unit % 8)
+    backwards = by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4)
+    return _flat([W_1, _forwards(by_block), backwards], device)
 
 
 @functools.cache
@@ -136,8 +138,3 @@ def _forwards(by_block: Tensor) -> Tensor:
     W[:, :, :, :, :2] *= -1
     W[:, :, :, :, 3] *= -1
     return W
-
-
-def _backwards(by_block: Tensor, sizes: Sizes) -> Tensor:
-    """For the backward kernel: (direction, thread block, unit / 8, gate, unit read, unit % 8)."""
-    return by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4).contiguous()

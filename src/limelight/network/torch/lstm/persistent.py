@@ -109,7 +109,8 @@ class _Persistent(torch.autograd.Function):
         for k in (0, 1):  # bmm is slower: it does not split K
             torch.mm(by_direction[:, k].T, before[:, k], out=dW_h[k])
         dS = (d_gates @ W_1)[:, :d].reshape(ctx.shape) if ctx.needs_input_grad[0] else None
-        dW_ih, dW_hh, db = _unpack(sizes, d, d_gates.T @ S_1, dW_h)
+        dW_1 = d_gates.T @ S_1
+        dW_ih, dW_hh, db = _pick([dW_1, dW_h, dW_h], *unpacking(sizes, d, dW_1.device))
         return dS, None, dW_ih, dW_hh, db, None, None
 
 
@@ -135,11 +136,6 @@ def _prepare(
 def pack(sizes: Sizes, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> list[Tensor]:
     """W_1 for the product with the words; W_hh as the forward kernel reads it, and as the backward one."""
     return _pick([W_ih, W_hh, b], *packing(sizes, W_ih.shape[2], W_ih.device))
-
-
-def _unpack(sizes: Sizes, d: int, dW_1: Tensor, dW_h: Tensor) -> list[Tensor]:
-    """The gradients of W_ih, W_hh and b from those in the kernels' order."""
-    return _pick([dW_1, dW_h, dW_h], *unpacking(sizes, d, dW_1.device))
 
 
 def _pick(given: list[Tensor], index: Tensor, shapes: list[torch.Size]) -> list[Tensor]:
