@@ -134,8 +134,6 @@ class Size(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A preset, and the options that differ from it."""
-
     preset: str
     options: dict[str, Any] = {}  # noqa: RUF012
 

@@ -113,7 +113,6 @@ class ArraysInMemory:
         self._pieces: dict[tuple[str, str], list[np.ndarray]] = {}
 
     def scratch(self) -> IO[bytes]:
-        """What `ArraysOnDisk` has as a file, in memory."""
         return io.BytesIO()
 
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:

@@ -13,8 +13,6 @@ POOL = 100  # batches sorted by length together: enough for little padding, few 
 
 
 class Batch(NamedTuple):
-    """Rows of a data set, padded to one length."""
-
     ids: np.ndarray  # (batch, n) int64
     lengths: np.ndarray  # (batch,) int64
     labels: np.ndarray | None  # (batch,) int64, or float32 as `as_targets` gives them

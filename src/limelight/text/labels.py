@@ -102,7 +102,6 @@ class LabelColumn:
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
     def _row(self, place: int) -> int:
-        """The row of the label at this place."""
         return place
 
     @staticmethod
@@ -112,7 +111,6 @@ class LabelColumn:
 
     @staticmethod
     def counts(labels: np.ndarray, classes: int) -> np.ndarray:
-        """(classes,): how many rows have each."""
         return np.bincount(labels, minlength=classes)
 
     @staticmethod

@@ -27,8 +27,6 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 
 class AnyMetrics:
-    """Some figures over some rows."""
-
     figures: ClassVar[tuple[str, ...]]  # names of attributes, the one that matters most first
 
     def to_dict(self) -> dict[str, Any]:

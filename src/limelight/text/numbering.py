@@ -31,8 +31,6 @@ _STOP_APART, _BEFORE_NUMBER, _BEFORE_ANY = 1, 2, 4  # as in _native.c
 
 
 class NumberedWords(NamedTuple):
-    """The words of some texts."""
-
     words: list[str]  # those that are not known, each once, in the order in which they first occur
     numbers: bytes  # int32: all words of all texts, back to back; those of `words` come after the known ones
     lengths: bytes  # int32: how many words each text has, at least one
@@ -137,7 +135,6 @@ class WordNumbers(dict[str, int]):
         return number
 
     def find(self, words: list[str]) -> list[int]:
-        """The number of each word; of none, one number."""
         get = self._known
         return [self[word] if (k := get(word)) is None else k for word in words] or [self.none()]
 

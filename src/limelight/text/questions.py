@@ -94,8 +94,6 @@ class Mean(Question):
 
 
 class Number(Question):
-    """The number of a regression model."""
-
     def value(self, Z: np.ndarray) -> np.ndarray:
         return np.asarray(Z[..., 0])
 

@@ -41,7 +41,6 @@ class TextRemarks:
         self._texts, self._labels = array("q"), array("q")
 
     def add(self, text: str, label: Hashable, text2: str | None = None) -> None:
-        """Look at a text, or a pair, and its label."""
         if ("<" in text or "&" in text) and (found := _HTML.search(text)):
             self._with_html, self._html = self._with_html + 1, self._html or found[0]
         if not any(map(str.isalnum, text)):

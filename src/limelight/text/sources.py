@@ -158,7 +158,6 @@ class MemorySource:
         return next(self.rows(), None)
 
     def rows(self) -> Iterator[Row]:
-        """Every row, checked."""
         nothing = [None] * len(self._texts)
         columns = (self._texts, self._labels or nothing, self._texts2 or nothing)
         for number, (text, label, text2) in enumerate(zip(*columns, strict=True)):

@@ -23,8 +23,6 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 class Pieces(NamedTuple):
-    """What a word is made of."""
-
     grams: list[int]  # the hashes of its n-grams
     stems: list[int]  # the ids of the known words in it
 

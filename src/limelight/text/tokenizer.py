@@ -183,7 +183,6 @@ class Tokenizer:
 
     @property
     def count(self) -> int:
-        """Ids there are: 0 to count - 1."""
         return len(self)
 
     @property

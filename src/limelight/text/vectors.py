@@ -324,6 +324,5 @@ class Spelling:
 
 
 def _shared(one: str, other: str) -> int:
-    """The length of the beginning that two words share."""
     letters = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in letters if a != b), min(len(one), len(other)))

@@ -93,7 +93,6 @@ class Names:
         self.times, self.capital = Counter[str](), Counter[str]()  # inside sentences
 
     def add(self, words: Sequence[str]) -> None:
-        """The words of a text, as it writes them."""
         for before, word in pairwise(words):
             if len(word) < 3 or not word.isalpha() or word.isupper() or not _AFTER.fullmatch(before):
                 continue
@@ -101,6 +100,5 @@ class Names:
             self.capital[word.casefold()] += word[0].isupper()
 
     def has(self, word: str) -> bool:
-        """Whether a word, casefolded, is mostly written as a name."""
         times = self.times[word]
         return times >= MIN_TIMES and self.capital[word] >= MIN_SHARE * times and word not in _GENERAL

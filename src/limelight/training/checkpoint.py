@@ -52,8 +52,6 @@ class State:
 
 
 class Found(NamedTuple):
-    """A checkpoint to resume from."""
-
     state: State
     tensors: dict[str, Tensor]
     best: dict[str, Tensor] | None

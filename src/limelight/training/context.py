@@ -153,7 +153,6 @@ class Processes:
         return found
 
     def barrier(self) -> None:
-        """Wait until all processes are here."""
         if self.size > 1:
             _exchange(dist.barrier)
 

@@ -181,7 +181,6 @@ def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _join(texts: Sequence[Sequence[np.ndarray]]) -> Split:
-    """A split of these texts or pairs."""
     columns = [
         (np.concatenate(column), np.array([len(each) for each in column]))
         for column in zip(*texts, strict=True)

@@ -61,7 +61,6 @@ class Job(ABC):
         return Path(self.started_in, given)
 
     def save(self) -> None:
-        """Write `run.json`."""
         content = {**self.content(), "format": FORMAT, "command": self.command}
         del content["out"]
         write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
@@ -95,7 +94,6 @@ class Job(ABC):
 
     @property
     def resume_command(self) -> str:
-        """The command that resumes the job."""
         return shlex.join(["limelight", self.command, "--resume", str(self.out)])
 
     def is_resumable(self) -> bool:
@@ -201,7 +199,6 @@ def _torchrun_store() -> Any:
 
 
 def checkpoint_path(folder: Path, number: int) -> Path:
-    """The checkpoint after `number` steps."""
     return folder / f"checkpoint-{number:09d}.safetensors"
 
 
@@ -211,7 +208,6 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def best_path(folder: Path, epoch: int) -> Path:
-    """The best weights so far, from that epoch."""
     return folder / f"best-{epoch:04d}.safetensors"
 
 

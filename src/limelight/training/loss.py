@@ -82,7 +82,6 @@ def row_f1(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def squared_error(logits: Tensor, labels: Tensor) -> Tensor:
-    """Of the one output."""
     return (logits[:, 0] - labels.to(logits.dtype)).square()
 
 
@@ -107,8 +106,6 @@ TASK_LOSSES = {
 
 
 class Loss(NamedTuple):
-    """The parts of the loss, each averaged over the batch."""
-
     total: Tensor  # what is minimised
     labels: Tensor  # their part, also where targets are learnt: comparable between recipes
     penalty: Tensor

@@ -73,7 +73,6 @@ class Optimiser:
         self.dense: Tensor | None = None  # zeros, into which a sparse gradient is written for Adam
 
     def clear(self) -> None:
-        """Forget the gradients."""
         for w in self.copies.values():
             w.grad = None
 
@@ -157,7 +156,6 @@ class Optimiser:
             torch._foreach_mul_([_values(g) for g in gradients.values()], float(factor))
 
     def _apply(self, gradients: dict[str, Tensor]) -> None:
-        """Update the weights of these gradients."""
         updates = {name: self._prepare(name, g) for name, g in gradients.items()}
         for group, numbers in self.numbers.items():
             some = [each for name, each in updates.items() if self._group(name) == group]
@@ -211,12 +209,10 @@ class Optimiser:
         return WeightUpdate(w, self.dense, state)
 
     def tensors(self) -> dict[str, Tensor]:
-        """All state, for a checkpoint."""
         return {**self.state, "rate": self.rate, "steps": self.steps}
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """The inverse of `tensors`, in place."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
 
@@ -267,7 +263,6 @@ class Average:
 
     @torch.no_grad()
     def load(self, values: dict[str, Tensor]) -> None:
-        """Load an average in place."""
         for name, value in self.values.items():
             value.copy_(values[name])
 

@@ -223,7 +223,6 @@ class PretrainJob(Job):
         return [*self.texts, *([self.pairs] if self.pairs else [])]
 
     def _text_digests(self) -> list[str]:
-        """The SHA-256 of each file of texts."""
         found = []
         for path in map(Path, self._files()):
             with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
@@ -260,7 +259,6 @@ class PretrainJob(Job):
         return paths
 
     def _pair_rows(self) -> int:
-        """How many translations there are."""
         if not self.pairs:
             return 0
         with open_regular(self._sides()[1]) as file:

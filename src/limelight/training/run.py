@@ -333,7 +333,6 @@ class TrainingRun:
         self.processes.barrier()  # no process continues, or resumes, before it is there
 
     def _tensors(self, sums: Tensor) -> dict[str, Tensor]:
-        """All of the run that a checkpoint holds."""
         weights = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         return {**weights, **self.stepper.tensors(), "sums": sums}
 

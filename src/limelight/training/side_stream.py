@@ -36,7 +36,6 @@ class SideStream:
             yield
 
     def join(self) -> None:
-        """Let the current stream wait for the work."""
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 

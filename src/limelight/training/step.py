@@ -216,7 +216,6 @@ class Stepper:
         }
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """The inverse of `tensors`."""
         self.average.load(self._seen_rows(select_prefix(tensors, "average.")))
         self.optimiser.restore(self._seen_rows(select_prefix(tensors, "optimiser.")))
 
@@ -252,12 +251,10 @@ class SeenWords:
 
     @torch.no_grad()
     def store(self) -> None:
-        """Write the rows back into the table."""
         self.words.weight[self.ids] = self.rows
 
     @torch.no_grad()
     def load(self) -> None:
-        """Read the rows from the table."""
         self.rows.copy_(self.words.weight[self.ids])
 
     def expand(self, rows: Tensor, table: Tensor) -> Tensor:

@@ -56,11 +56,9 @@ class Vectors:
         return int(self.shape[0] * self.shape[1] * self.dtype.itemsize)
 
     def select(self, rows: np.ndarray) -> Vectors:
-        """Some of the rows only."""
         return Vectors(self._parts, self._rows[rows])
 
     def digest(self) -> str:
-        """The SHA-256 of all vectors in the files, in their order."""
         return digest_rows(self._parts)
 
     def __getitem__(self, wanted: np.ndarray) -> np.ndarray:

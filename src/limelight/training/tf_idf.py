@@ -37,8 +37,6 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TfIdf:
-    """A trained classifier over words and pairs of neighbours."""
-
     vocabulary: int
     codes: np.ndarray  # (terms,) sorted: `_codes` of each term
     idf: np.ndarray  # (terms,)
@@ -46,7 +44,6 @@ class TfIdf:
     b: Tensor  # (classes,)
 
     def predict(self, split: Split) -> np.ndarray:
-        """(rows,): the class of each row."""
         parts = []
         for rows in _chunks(split):
             terms = _weigh(*_find(_codes(split, rows, self.vocabulary), self.codes), self.idf, len(rows))
@@ -54,7 +51,6 @@ class TfIdf:
         return np.concatenate(parts)
 
     def accuracy(self, split: Split) -> float:
-        """The share of rows whose class is the true one."""
         return float((self.predict(split) == np.asarray(split.labels)).mean())
 
 

@@ -106,8 +106,6 @@ def fit(
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended."""
-
     out: Path
     dataset: Dataset
     fitted: Fitted
@@ -116,11 +114,9 @@ class Outcome:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user has stopped it."""
         return self.fitted.interrupted
 
     def model(self) -> Model:
-        """The model, as it was saved."""
         return model_of(self.dataset, self.fitted, self.facts)
 
 
@@ -163,7 +159,6 @@ class TrainJob(Job):
 
     @property
     def encoded(self) -> bool:
-        """Whether the training data is already an encoded data set."""
         return os.path.isfile(self.input_path(self.tables["train"][0]) / "dataset.json")
 
     def run(
@@ -236,7 +231,6 @@ class TrainJob(Job):
     # ------------------------------------------------------------ the data
 
     def _open_data(self) -> Dataset:
-        """Open the job's encoded data."""
         dataset = Dataset.open(
             self.input_path(self.tables["train"][0]) if self.encoded else self.folder / "data"
         )
@@ -246,7 +240,6 @@ class TrainJob(Job):
         return dataset
 
     def encode(self, recipe: Recipe, start: Start | None, show: bool, choose: Choose | None = None) -> None:
-        """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
         encode_tables(

@@ -80,7 +80,6 @@ class VectorObjective(Objective):
         return network
 
     def new_network(self, rank: int, vector: int) -> Network:
-        """A reader with random weights."""
         own = {"buckets": self.reader_recipe.buckets, "vector_rank": rank, "vector_size": vector}
         self.recipe = self.recipe.override(head="vector", stems=True, **own)
         return Network(self.recipe.model, self.known)

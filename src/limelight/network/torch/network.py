@@ -91,7 +91,6 @@ class Network(nn.Module):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The parts that are read by rows."""
         return ("words",) if self.grams is None else ("words", "grams")
 
     def forward(

@@ -80,5 +80,4 @@ def _moves(lengths: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 
 def _move(X: Tensor, places: Tensor) -> Tensor:
-    """The words of X (batch, n, d) from these places."""
     return X.flatten(0, 1).index_select(0, places).view(X.shape)

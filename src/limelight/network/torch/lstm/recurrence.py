@@ -121,7 +121,6 @@ def _with_zero_row(like: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 
 def _steps(views: list[Tensor], sizes: list[int]) -> list[tuple[Tensor, ...]]:
-    """The views of each time step."""
     return list(zip(*(x.split(sizes, 1) for x in views), strict=True))
 
 
