@@ -1,7 +1,5 @@
 """What an option is: its default, its sentence, the values it accepts, and when it has an effect."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import field

@@ -1,7 +1,5 @@
 """Named recipes: the paper's, the best we know, and small ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 from collections.abc import Collection

@@ -9,8 +9,6 @@ below, a module in `torch/`, a function of operators in `onnx/layers.py` and a f
 tests/reference.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Arrays of an encoded data set, written by pieces and read as memory maps; words until they have ids."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections import defaultdict

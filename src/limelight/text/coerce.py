@@ -1,7 +1,5 @@
 """Texts and labels as users pass them (lists, numpy arrays, pandas and Arrow columns), turned into lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple

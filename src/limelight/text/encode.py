@@ -6,8 +6,6 @@ become ids. Memory holds a chunk of rows, every different word, four bytes per r
 labels, a byte for each there is), and what people marked in it, however large the tables are.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack

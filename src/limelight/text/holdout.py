@@ -1,7 +1,5 @@
 """Holding out training rows as the development set, where none was given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from numbers import Real
 

@@ -6,8 +6,6 @@ class may be written differently in another file: 0.5 for "0.5", true for "True"
 its own (Unicode's NFD) for one within its letter (NFC). If one table has both, they are one class, the NFC.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import Counter

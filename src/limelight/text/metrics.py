@@ -3,8 +3,6 @@
 Each is made by `of(outputs, truth, predicted)`, where the task makes the answers `predicted` of the outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt

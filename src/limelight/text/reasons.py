@@ -5,8 +5,6 @@ without the words that must not be a reason. What decides then agrees with the m
 and the answer stays a sum over words.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What to know of a table before learning from it: small classes, HTML, emoji alone, repeated rows."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from array import array

@@ -1,7 +1,5 @@
 """Where the rows of a split come from: table files, each of which is read once, or sequences in memory."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

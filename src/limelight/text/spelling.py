@@ -4,8 +4,6 @@
 covers is read by its n-grams, which share a table by their hashes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ a vector start from noise or, if asked for, from the mean of the words spelled l
 files are concatenated.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """Kinds of English words: grammar, and a few meanings such as negation and numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Checkpoints: written atomically as safetensors and JSON, the newest two kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

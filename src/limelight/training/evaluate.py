@@ -1,7 +1,5 @@
 """How well a network does on a split, which epoch is the best, and when to stop early."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What a saved model knows about its pictures: the words each row reads, how far to trust what decided."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ and a failed run leaves it only if useful. At the end the complete folder `OUT` 
 is removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Learning labels: the loss of each row by its task, plus the penalties on the attention."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The least value of a smooth convex function: L-BFGS. That of PyTorch takes seconds to import."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The progress of a run: a live bar on a terminal, plain lines elsewhere, and the logger `limelight`."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -1,7 +1,5 @@
 """Work beside the rest of a training step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

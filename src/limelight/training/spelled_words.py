@@ -6,8 +6,6 @@ Random choices depend on the seed, the step and the place in the batch alone: a 
 resumed one, makes the same.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ From a trained model, only its new classes are fitted: random ones would take lo
 With many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from math import cos, pi, prod

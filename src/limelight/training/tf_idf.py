@@ -4,8 +4,6 @@ It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no p
 by PyTorch, which is there: importing scikit-learn would take longer than a small training.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

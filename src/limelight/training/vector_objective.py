@@ -1,7 +1,5 @@
 """Learning a teacher's vectors: cosines to them, and the similarities within a batch. It makes a reader."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The network's four kinds of matrix products as ONNX operators, in float32 or in int8."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -10,8 +10,6 @@ begin after those of the vocabulary. All inputs are int32; padding at the end of
 nothing. In regression the first output is `values`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

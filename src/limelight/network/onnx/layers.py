@@ -1,7 +1,5 @@
 """The network in ONNX operators: the same equations as in `network/torch/`, one function per part."""
 
-from __future__ import annotations
-
 from ...config.recipe import ModelRecipe
 from ..parts import rows_of, state_size
 from .arithmetic import Float32

@@ -1,7 +1,5 @@
 """H to A and M, and the penalty P: equations 5 to 8 of the paper; max pooling, its baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The attention in training on a GPU: a few kernels in place of many operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

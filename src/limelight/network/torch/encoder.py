@@ -1,7 +1,5 @@
 """Words to H: equations 1 to 4 of the paper, its CNN baseline, and words that are read by themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

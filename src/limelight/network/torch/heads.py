@@ -1,7 +1,5 @@
 """M to a label: the perceptron of section 2, its pruned form of appendix A, and linear maps; pairs of M."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Modules of the user's own, checked where they are called; and states of pieces to words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

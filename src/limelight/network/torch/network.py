@@ -1,7 +1,5 @@
 """The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits, or v."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar

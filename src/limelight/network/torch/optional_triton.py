@@ -1,7 +1,5 @@
 """Triton, by which kernels for a GPU are written in Python; None where a CPU build of PyTorch lacks it."""
 
-from __future__ import annotations
-
 try:
     import triton
     import triton.language as tl

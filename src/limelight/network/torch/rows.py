@@ -1,7 +1,5 @@
 """Rows of a table of words on a GPU; on Hopper by kernels of their own (`rows.cu`)."""
 
-from __future__ import annotations
-
 import functools
 from importlib import resources
 from typing import Any

@@ -1,7 +1,5 @@
 """What the parts share: dropout with a cheap mask, and widths of matrices on a GPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

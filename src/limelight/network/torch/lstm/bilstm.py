@@ -7,8 +7,6 @@ in bf16, `persistent` runs all time steps in one kernel. On other GPUs and in fl
 CUDA graph.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Where the words of a padded batch are, the order in which the recurrence reads them, and more units."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

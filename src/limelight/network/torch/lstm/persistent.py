@@ -1,7 +1,5 @@
 """The bidirectional LSTM on a Hopper GPU: one kernel for all time steps (`persistent.cu`), in bf16."""
 
-from __future__ import annotations
-
 import functools
 from importlib import resources
 from typing import Any

@@ -1,7 +1,5 @@
 """The bidirectional LSTM on a CPU, in plain PyTorch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -6,8 +6,6 @@ Kernels follow each other without a gap once a training step is captured as a CU
 its words by the sentence's length: nothing is reversed or moved, and padding is never read.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
