@@ -92,7 +92,7 @@ class Numbering:
         except IndexError:
             own = _Remembering(self)
         found = own.number(tuple(texts))
-        if own.has_room():
+        if max(len(own._compiled), len(own._numbers)) < MAX_REMEMBERED:
             self._idle.append(own)
         return found
 
@@ -158,9 +158,6 @@ class _Remembering:
         numbers, lengths, others = self._compiled.number(texts, ways, self._learn, self._whole)
         names, first = self._numbers.words, len(self._numbering.known)
         return NumberedWords([names[number - first] for number in array("i", others)], numbers, lengths)
-
-    def has_room(self) -> bool:
-        return max(len(self._compiled), len(self._numbers)) < MAX_REMEMBERED
 
     def _learn(self, piece: str) -> bytes:
         """The flags of a piece of text, and the numbers of its words."""

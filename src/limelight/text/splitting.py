@@ -156,7 +156,8 @@ def passage_spans(text: str) -> Iterator[tuple[int, int]]:
     >>> [(start // 15, -(-end // 15)) for start, end in passage_spans(text)]  # the sentences from and to
     [(0, 34), (33, 60)]
     """
-    spans = list(_short_spans(text))
+    pieces = (each for span in sentence_spans(text) for each in _WORDS.finditer(text, *span))
+    spans = [span for piece in pieces for span in _stripped(text, *piece.span())]
     sizes = [len(text[start:end].split()) for start, end in spans]
     first, rest = 0, sum(sizes)
     while first < len(spans):
@@ -170,13 +171,6 @@ def passage_spans(text: str) -> Iterator[tuple[int, int]]:
         overlaps = last > first and 2 * sizes[last] <= PASSAGE_WORDS
         first = last if overlaps else last + 1
         rest -= held - overlaps * sizes[last]
-
-
-def _short_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences, and pieces of those that are longer than a passage."""
-    for start, end in sentence_spans(text):
-        for piece in _WORDS.finditer(text, start, end):
-            yield from _stripped(text, *piece.span())
 
 
 def _ends_sentence(before: str, match: re.Match[str]) -> bool:

@@ -101,7 +101,11 @@ class LabelObjective(Objective):
         An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
         """
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
-        new, from_vectors = self._new_classes(), self._starts_from_vectors(network)
+        from_vectors, labels = self._starts_from_vectors(network), self.dataset.labels
+        known = set(self.start.labels if self.start else ())  # the classes of the model to start from
+        new = [k for k, label in enumerate(labels) if label not in known]
+        if not self.task.fits_new_classes or len(new) == len(labels):
+            new = []
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
@@ -140,12 +144,6 @@ class LabelObjective(Objective):
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")
         return self.start is not None and not self.start.labels and linear_of_vectors
-
-    def _new_classes(self) -> list[int]:
-        """The classes that the model to start from does not have, if it has others of these."""
-        labels, known = self.dataset.labels, set(self.start.labels if self.start else ())
-        new = [k for k, label in enumerate(labels) if label not in known]
-        return new if self.task.fits_new_classes and len(new) < len(labels) else []
 
 
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:

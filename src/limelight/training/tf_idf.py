@@ -4,7 +4,6 @@ It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no p
 by PyTorch, which is there: importing scikit-learn would take longer than a small training.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -43,7 +42,9 @@ class TfIdf:
 
     def predict(self, split: Split) -> np.ndarray:
         parts = []
-        for rows in _chunks(split):
+        words = sum(np.cumsum(lengths, dtype=np.int64) for _, _, lengths in split.sides)
+        cuts = np.flatnonzero(np.diff(words // _WORDS_AT_ONCE)) + 1  # as many rows as fit in memory
+        for rows in np.split(np.arange(len(split)), cuts):
             terms = _weigh(*_find(_codes(split, rows, self.vocabulary), self.codes), self.idf, len(rows))
             parts.append((_multiply(terms, self.W) + self.b).argmax(dim=1).numpy())
         return np.concatenate(parts)
@@ -117,13 +118,6 @@ def _transpose(X: Terms, terms: int) -> Terms:
 
 
 # ---------------------------------------------------------------- from ids to terms
-
-
-def _chunks(split: Split) -> Iterator[np.ndarray]:
-    """The numbers of all rows, as many at a time as fit in memory."""
-    words = sum(np.cumsum(lengths, dtype=np.int64) for _, _, lengths in split.sides)
-    cuts = np.flatnonzero(np.diff(words // _WORDS_AT_ONCE)) + 1
-    yield from np.split(np.arange(len(split)), cuts)
 
 
 def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:

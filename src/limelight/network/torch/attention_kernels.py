@@ -14,17 +14,13 @@ MOST_ROWS = 128  # those of the other kernels hold all rows
 COLUMNS = 64  # of H and M at a time
 
 
-def _is_training(x: Tensor) -> bool:
-    """On a GPU with Triton; not in prediction, as Triton needs a C compiler and not every machine has one."""
-    return triton is not None and x.is_cuda and torch.is_grad_enabled()
-
-
 # ---------------------------------------------------------------- A and M
 
 
 def can_attend(H: Tensor, r: int) -> bool:
-    """Whether `attend` can take H (batch, n, 2u)."""
-    return _is_training(H) and H.dtype == torch.bfloat16 and H.shape[1] <= MOST_WORDS and r <= MOST_ROWS
+    """Whether `attend` can take H (batch, n, 2u): not in prediction, as Triton needs a C compiler."""
+    trains = triton is not None and H.is_cuda and torch.is_grad_enabled()
+    return trains and H.dtype == torch.bfloat16 and H.shape[1] <= MOST_WORDS and r <= MOST_ROWS
 
 
 def attend(

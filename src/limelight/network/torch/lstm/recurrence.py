@@ -72,7 +72,12 @@ class _Recurrence(torch.autograd.Function):
             if ctx.clip:
                 dz.clamp_(-ctx.clip, ctx.clip)
             after = torch.bmm(dz, W_hh), dc.mul_(f)
-        dS = _word_gradients(d_gates, W_ih, packing).view(ctx.shape) if ctx.needs_input_grad[0] else None
+        dS = None
+        if ctx.needs_input_grad[0]:  # the sum of both directions'
+            found, found_and_zero = _with_zero_row(d_gates, W_ih.shape[2])
+            torch.bmm(d_gates, W_ih, out=found)
+            dS = nn.functional.embedding_bag(packing.source.view(-1, 2), found_and_zero, mode="sum")
+            dS = dS.view(ctx.shape)
         return dS, *_weight_gradients(d_gates, inputs, states, packing), None, None
 
 
@@ -102,13 +107,6 @@ def _weight_gradients(
         torch.bmm(later, states.index_select(1, packing.before)),
         d_gates.sum(1),
     )
-
-
-def _word_gradients(d_gates: Tensor, W_ih: Tensor, packing: Packing) -> Tensor:
-    """(batch * n, d): the gradient of S, the sum of both directions'."""
-    found, found_and_zero = _with_zero_row(d_gates, W_ih.shape[2])
-    torch.bmm(d_gates, W_ih, out=found)
-    return nn.functional.embedding_bag(packing.source.view(-1, 2), found_and_zero, mode="sum")
 
 
 def _with_zero_row(like: Tensor, size: int) -> tuple[Tensor, Tensor]:
