@@ -20,7 +20,7 @@ from limelight.errors import LimelightError
 from limelight.runtime.start import load_start
 from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
-from limelight.text.holdout import choose_held_out
+from limelight.text.encode_steps import choose_held_out
 from limelight.text.labels import LabelColumn
 from limelight.text.numbering import NumberedWords, number_words
 from limelight.text.tokenizer import UNKNOWN, Tokenizer

@@ -47,7 +47,7 @@ def _check_each(
 ) -> None:
     for number, value in enumerate(values):
         if not fits(value):
-            raise LimelightError(f"{what}[{number}] is {_show(value)}; {todo}", code=code)
+            raise LimelightError(f"{what}[{number}] is {shorten(repr(value))}; {todo}", code=code)
 
 
 def as_texts(values: Any, what: str = "texts") -> list[str]:
@@ -270,12 +270,8 @@ def is_label(value: Any) -> bool:
 def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
     """The error about a label that is not one of the classes."""
     names = ", ".join(map(str, classes[:20]))
-    return LimelightError(f"{what} is {_show(label)}; the classes are: {names}", code="label-unknown")
+    return LimelightError(f"{what} is {shorten(repr(label))}; the classes are: {names}", code="label-unknown")
 
 
 def _type_name(values: Any) -> str:
     return "None" if values is None else type(values).__name__
-
-
-def _show(value: Any) -> str:
-    return shorten(repr(value))

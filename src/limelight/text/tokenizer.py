@@ -19,7 +19,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, compress, filterfalse
 from operator import not_
 from pathlib import Path
@@ -43,6 +43,7 @@ PAD = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", UNKNOWN_WORD)
 MAX_TOKENIZER = 2**27  # bytes of a tokenizer.json: some five million words
+_damaged = partial(LimelightError, code="tokenizer-damaged")
 LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
 
 
@@ -370,7 +371,9 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     for name in (*expected, *parts):
         if name not in expected or name not in parts or parts[name] != expected[name]:
             raise _damaged(f"its part {name[:40]!r} is not as Limelight writes it")
-    if not isinstance(ids, dict) or not _are_ids(ids):
+    are_ids = isinstance(ids, dict) and set(map(type, ids.values())) == {int}
+    are_ids = are_ids and sorted(ids.values()) == list(range(len(ids)))
+    if not are_ids or [ids.get(word) for word in SPECIAL] != [PAD, UNKNOWN]:
         raise _damaged(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
     _check_words(ids)
     return ids, lowercase, split_characters
@@ -379,15 +382,6 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
 def _check_words(ids: dict[str, int]) -> None:
     if LONE_SURROGATE.search("".join(ids)):
         raise _damaged("a word of its vocabulary is not text")
-
-
-def _damaged(what: str) -> LimelightError:
-    return LimelightError(what, code="tokenizer-damaged")
-
-
-def _are_ids(ids: dict[str, Any]) -> bool:
-    special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
-    return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
 
 
 @cache

@@ -41,11 +41,6 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits, wanted, reduction="none")
 
 
-def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the most probable class is the true one."""
-    return logits.argmax(dim=1) == labels
-
-
 def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """The cross-entropies of being at or below each class but the last: far errors count more than near ones.
 
@@ -85,12 +80,7 @@ def squared_error(logits: Tensor, labels: Tensor) -> Tensor:
     return (logits[:, 0] - labels.to(logits.dtype)).square()
 
 
-def explained(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean is R2, if the labels have the training rows' mean 0 and variance 1."""
-    return 1 - squared_error(logits, labels)
-
-
-CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", one_class=True)
+CLASSIFICATION = TaskLoss(cross_entropy, lambda Z, y: Z.argmax(dim=1) == y, "accuracy", one_class=True)
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
@@ -98,7 +88,9 @@ TASK_LOSSES = {
         binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
     ),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
-    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", standardises=True),
+    "regression": TaskLoss(  # the mean score is R2, if the labels have mean 0 and variance 1
+        squared_error, lambda Z, y: 1 - squared_error(Z, y), "r2", "ridge regression", standardises=True
+    ),
 }
 
 

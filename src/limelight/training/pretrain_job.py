@@ -27,7 +27,7 @@ from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
 from ..tables.formats import file_of
 from ..text.dataset import Dataset
-from ..text.holdout import choose_held_out
+from ..text.encode_steps import choose_held_out
 from ..text.sources import TableSource, table_paths
 from ..text.tokenizer import SPECIAL
 from ..text.vectors import check_vectors, read_vectors

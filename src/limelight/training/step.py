@@ -133,14 +133,14 @@ class Stepper:
             self.update(self.feed.batch(rows, width), 1.0)
             return
         if (captured := self.graphs[key]) is None:
-            captured = self.graphs[key] = torch.cuda.CUDAGraph(), rows.to(self.device)
+            captured = torch.cuda.CUDAGraph(), rows.to(self.device)
             torch.cuda.current_stream().synchronize()
             torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
             # one memory pool for all graphs of a run, as they never run at the same time; not shared between
             # runs, because a pool cannot be joined once its graphs are gone
             with torch.cuda.graph(captured[0], pool=self.pool, stream=torch.cuda.current_stream()):
                 self.update(self.feed.batch(captured[1], width), 1.0)
-            self.pool = captured[0].pool()
+            self.pool, self.graphs[key] = captured[0].pool(), captured
         graph, its_rows = captured
         its_rows.copy_(rows, non_blocking=True)
         graph.replay()
