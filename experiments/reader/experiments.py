@@ -340,7 +340,7 @@ class Texts:
         others = sorted(found - set(words))
         self.tokenizer = Tokenizer.from_words([*words[len(SPECIAL) :], *others])
         self.split = Split(*truncate(*self.tokenizer.encode(texts), LONGEST))
-        self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
+        self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.override(typos=0.0), device)
 
     def measure(self, network: Network, vectors: np.ndarray) -> dict[str, Any]:
         network.rounding.zero_()

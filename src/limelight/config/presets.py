@@ -82,9 +82,6 @@ PRESETS: dict[str, Recipe] = {
 
 AUTO = "auto"  # in place of a name
 
-# The others suit both texts and pairs, or texts alone.
-FOR_PAIRS = frozenset({"snli", "best-pair"})
-
 
 def preset(name: str) -> Recipe:
     """A recipe by its name; of "auto", what is known before the data is.

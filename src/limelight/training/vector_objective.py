@@ -58,7 +58,7 @@ class VectorObjective(Objective):
         self.data, self.reader_recipe, self.recipe = data, recipe, recipe.recipe
         self.dataset, self.targets = data.dataset, data.train
         self.known, words = known_words(data.dataset, recipe), data.dataset.tokenizer.vocabulary
-        self.spelled = SpelledWords(words, self.known, recipe.buckets, recipe.typos, recipe.seed, device)
+        self.spelled = SpelledWords(words, self.known, recipe, device)
         self.R = even_directions(data.train).to(device)
 
     def build_network(self) -> Network:

@@ -12,6 +12,7 @@ from .optional_triton import tl, triton
 MOST_WORDS = 4096  # the softmax's thread blocks hold all words of a row
 MOST_ROWS = 128  # those of the other kernels hold all rows
 COLUMNS = 64  # of H and M at a time
+Bias = Tensor | None
 
 
 # ---------------------------------------------------------------- A and M
@@ -24,7 +25,7 @@ def can_attend(H: Tensor, r: int) -> bool:
 
 
 def attend(
-    H: Tensor, W_s1: Tensor, b_s1: Tensor | None, W_s2: Tensor, b_s2: Tensor | None, lengths: Tensor, r: int
+    H: Tensor, W_s1: Tensor, b_s1: Bias, W_s2: Tensor, b_s2: Bias, lengths: Tensor, r: int
 ) -> tuple[Tensor, Tensor]:
     """M (batch, r, 2u), and A (batch, r, n) in float32, zero on padding. W_s2 may have more than r rows."""
     M, A = _Attend.apply(H, W_s1, b_s1, W_s2, b_s2, lengths, r)
@@ -34,14 +35,7 @@ def attend(
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        H: Tensor,
-        W_s1: Tensor,
-        b_s1: Tensor | None,
-        W_s2: Tensor,
-        b_s2: Tensor | None,
-        lengths: Tensor,
-        r: int,
+        ctx: Any, H: Tensor, W_s1: Tensor, b_s1: Bias, W_s2: Tensor, b_s2: Bias, lengths: Tensor, r: int
     ) -> tuple[Tensor, Tensor]:
         H, lengths = H.contiguous(), lengths.contiguous()
         words = H.flatten(0, 1)  # (batch * n, 2u)

@@ -63,29 +63,22 @@ def sizes_for(units: int, batch: int, device: int) -> Sizes:
 class _Persistent(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        S: Tensor,
-        lengths: Tensor,
-        W_ih: Tensor,
-        W_hh: Tensor,
-        b: Tensor,
-        clip: float,
-        training: bool,
+        ctx: Any, S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float, trains: bool
     ) -> Tensor:
         batch, n, d = S.shape
         sizes = sizes_for(W_hh.shape[2], batch, S.get_device())
-        kernels = kernels_for(sizes, "training" if training else "evaluation", S.get_device())
+        kernels = kernels_for(sizes, "training" if trains else "evaluation", S.get_device())
         lengths = lengths.long().contiguous()
         S_1, (W_1, W_f, W_b), order = _prepare(sizes, S.reshape(-1, d), [W_ih, W_hh, b], lengths)
         gates = S_1 @ W_1.T  # (batch * n, 2 * width / 2 * 4 * 2): W_ih x + b
         H = S.new_empty(batch, n, 2, sizes.units)
-        before = S.new_empty(batch * n, 2, sizes.width) if training else None
-        C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else None
+        before = S.new_empty(batch * n, 2, sizes.width) if trains else None
+        C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if trains else None
         kernels["forward"](
             thread_blocks(kernels["forward"], batch, sizes),
             gates, H, before, C, W_f, lengths, order, None, None, None, 0, batch, n,
         )  # fmt: skip
-        if training:
+        if trains:
             ctx.save_for_backward(S_1, lengths, order, W_1, W_b, gates, before, C)
             ctx.sizes, ctx.clip, ctx.shape = sizes, clip, S.shape
         return H
