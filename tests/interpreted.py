@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 import reference
-from limelight.network.torch.lstm.recurrence import by_recurrence
+from limelight.network.torch.lstm.bilstm import by_recurrence
 from limelight.network.torch.lstm.triton_kernels import by_triton
 from limelight.training import optimiser, step
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from limelight.network.torch.lstm import persistent
-from limelight.network.torch.lstm.layout import Sizes, columns
+from limelight.network.torch.lstm.persistent import Sizes, columns
 
 
 def pick(given, index, shapes):

@@ -53,11 +53,8 @@ def explanation_facts(
 
 def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
     """W (refits, 2u), as in aspects/refits.py; None where the labels are not numbers, or there are few."""
-    split, task, attention = (
-        dataset.splits["train"],
-        find_task(dataset.task),
-        rows_of(network.recipe).attention,
-    )
+    split, task = dataset.splits["train"], find_task(dataset.task)
+    attention = rows_of(network.recipe).attention
     numbers = task.is_number or (not task.has_several and are_numbers(dataset.labels))
     if not numbers or network.pair or not attention or len(split) < MIN_ROWS:
         return None

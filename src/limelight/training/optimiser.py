@@ -21,7 +21,7 @@ from torch.optim.sgd import sgd
 from ..config.recipe import TrainingRecipe
 from ..network.torch.optional_triton import tl, triton
 from ..text.tokenizer import PAD
-from .side_stream import SideStream
+from .context import SideStream
 
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"

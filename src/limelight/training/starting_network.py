@@ -31,8 +31,7 @@ from ..text.batches import as_targets
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
 from .evaluate import read_batches, reading_plan
-from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
-from .minimise import minimise
+from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy, minimise
 from .optimiser import STATES
 
 MIN_CLASS_ROWS = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md

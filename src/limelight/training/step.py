@@ -22,11 +22,10 @@ from ..text.batches import as_targets, gather, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import PAD
 from .checkpoint import select_prefix
-from .context import Processes
+from .context import NO_SIDE_STREAM, Processes, SideStream
 from .evaluate import Scores
 from .loss import Tensors
 from .optimiser import WORDS, Average, Optimiser, moves_all
-from .side_stream import NO_SIDE_STREAM, SideStream
 
 CHUNK = 2**22  # words looked at at a time
 

@@ -15,7 +15,7 @@ from torch.nn.functional import embedding_bag, log_softmax
 from ..text.batches import draw
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
-from .minimise import minimise
+from .loss import minimise
 
 STRENGTH = 10.0  # scikit-learn's C
 FLAT = 1e-4  # slope at which fitting ends
