@@ -19,7 +19,7 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from ..config.recipe import TrainingRecipe
-from ..network.torch.optional_triton import tl, triton
+from ..network.torch.shared import tl, triton
 from ..text.tokenizer import PAD
 from .context import SideStream
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..network.torch.encoder import WordEmbedding
-from ..network.torch.optional_triton import tl, triton
+from ..network.torch.shared import tl, triton
 from ..text.batches import as_targets, gather, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import PAD

@@ -10,9 +10,7 @@ from torch.nn import functional as F
 
 from ...config.recipe import ModelRecipe
 from .encoder import uniform
-from .lstm.packing import mask
-from .optional_triton import tl, triton
-from .shared import missing_columns, pad_to
+from .shared import mask, missing_columns, pad_to, tl, triton
 
 
 class StructuredSelfAttention(nn.Module):

@@ -14,7 +14,7 @@ from ...text.tokenizer import PAD
 from ..parts import FILTER_WIDTH
 from .lstm.bilstm import bilstm
 from .lstm.nvrtc import Kernel, compile_kernels, compiles
-from .lstm.packing import mask
+from .shared import mask
 
 
 class WordEmbedding(nn.Module):

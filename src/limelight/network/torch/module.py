@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ...errors import LimelightError
 from ...text.tokenizer import SPECIAL
-from .lstm.packing import mask
+from .shared import mask
 
 
 class ModuleEncoder(nn.Module):

@@ -1,4 +1,4 @@
-"""What the parts share: dropout with a cheap mask, and widths of matrices on a GPU."""
+"""What the parts share: where words are, dropout, widths of matrices on a GPU, and Triton for its kernels."""
 
 from typing import Any
 
@@ -6,7 +6,23 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+try:
+    import triton
+    import triton.language as tl
+except ImportError:  # of a CPU build of PyTorch
+    triton = tl = None
+
+__all__ = ["Dropout", "mask", "missing_columns", "pad_to", "pad_units", "tl", "triton"]
 LEVELS = 2**16
+
+
+def mask(lengths: Tensor, n: int) -> Tensor:
+    """(batch, n): True on words, False on padding.
+
+    >>> mask(torch.tensor([2, 1]), 3).tolist()
+    [[True, True, False], [True, False, False]]
+    """
+    return torch.arange(n, device=lengths.device) < lengths[:, None]
 
 
 class Dropout(nn.Dropout):
@@ -58,3 +74,11 @@ class _PadTo(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *d: Tensor) -> tuple[Tensor, None]:
         return d[0][ctx.places], None
+
+
+def pad_units(W_ih: Tensor, W_hh: Tensor, b: Tensor, more: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The same LSTM with more units: their weights are zero, hence their states, and they change nothing."""
+    u, pad = W_hh.shape[2], nn.functional.pad
+    W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, more)).flatten(1, 2)
+    W_hh = pad(W_hh.unflatten(1, (4, u)), (0, more, 0, more)).flatten(1, 2)
+    return W_ih, W_hh, pad(b.unflatten(1, (4, u)), (0, more)).flatten(1, 2)

@@ -7,15 +7,16 @@ in bf16, `persistent` runs all time steps in one kernel. On other GPUs and in fl
 CUDA graph.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from ....errors import needs_extra
+from ..shared import mask, pad_units
 from . import persistent
-from .packing import Packing, mask, pack, pad_units
 from .persistent import by_persistent
 from .triton_kernels import by_triton, is_available, is_faster
 
@@ -84,6 +85,39 @@ def _move(X: Tensor, places: Tensor) -> Tensor:
 
 
 # ---------------------------------------------------------------- on a CPU, in plain PyTorch
+
+
+class Packing(NamedTuple):
+    """Words in time-step order, for each direction.
+
+    A place is a word in the padded (batch * n) layout; a half place is its half of H for one direction.
+    """
+
+    read: Tensor  # (2 * words,): the place each direction reads
+    write: Tensor  # (2 * words,): the half place it writes
+    source: Tensor  # (batch * n * 2,): the inverse of `write`; 2 * words on padding
+    before: Tensor  # (words - batch,): index of the previous word, for all words but first ones
+    sizes: list[int]  # sentences still running at each time step
+
+
+def pack(lengths: Tensor, n: int) -> Packing:
+    """The longest sentence first, without padding. In numpy, whose small operations are cheaper."""
+    order = np.argsort(-lengths.numpy(), kind="stable")
+    longest_first = lengths.numpy()[order]
+    if longest_first[0] > n:
+        raise ValueError(f"a sentence of {longest_first[0]} words does not fit into a batch of width {n}")
+    running = np.arange(longest_first[0])[:, None] < longest_first  # (steps, batch)
+    sizes = running.sum(1)
+    t, i = running.nonzero()
+    read = order[i] * n + np.stack([t, longest_first[i] - 1 - t])  # (2, words)
+    write = 2 * read + [[0], [1]]
+    source = np.full(len(order) * n * 2, write.size)
+    source[write] = np.arange(write.size).reshape(write.shape)
+    before = np.arange(sizes[0], len(t)) - np.repeat(sizes[:-1], sizes[1:])
+    tensor = torch.from_numpy
+    return Packing(
+        tensor(read.ravel()), tensor(write.ravel()), tensor(source), tensor(before), sizes.tolist()
+    )
 
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:

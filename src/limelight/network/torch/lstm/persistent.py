@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ..shared import pad_units
 from .nvrtc import Kernel, compile_kernels, compiles
-from .packing import pad_units
 
 MAXIMUM_UNITS = 512
 SHARED_MEMORY = 232_448  # bytes a thread block can have

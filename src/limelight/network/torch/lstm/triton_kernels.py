@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ..optional_triton import tl, triton
-from .packing import pad_units
+from ..shared import pad_units, tl, triton
 
 ALIGNMENT = 16  # units are padded to a multiple
 
