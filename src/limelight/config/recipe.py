@@ -284,10 +284,11 @@ class TrainingRecipe:
 # fmt: on
 
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
-OTHER_NAMES = {  # what other libraries call an option
+OTHER_NAMES = {  # what other libraries, and older versions, call an option
     "random_state": "seed", "lr": "learning_rate", "wd": "weight_decay", "embedding_dim": "word_size",
     "hidden_size": "hidden", "num_layers": "layers", "n_epochs": "epochs", "max_epochs": "epochs",
     "heads": "rows", "lower": "lowercase", "min_df": "min_count", "max_features": "max_words",
+    **RENAMED,
 }  # fmt: skip
 
 
@@ -347,18 +348,12 @@ def options() -> dict[str, dataclasses.Field]:
     return {f.name: f for section in SECTIONS.values() for f in dataclasses.fields(section)}
 
 
-def other_names() -> dict[str, str]:
-    """What other libraries, and older versions, call an option -> its name."""
-    return {**OTHER_NAMES, **RENAMED}
-
-
 def section_of(name: str) -> str:
     """The section a field is in; an unknown name is an error that suggests the nearest."""
     for section, cls in SECTIONS.items():
         if name in {f.name for f in dataclasses.fields(cls)}:
             return section
-    known = other_names()
-    near = [known[name]] if name in known else difflib.get_close_matches(name, options(), n=1)
+    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else difflib.get_close_matches(name, options(), n=1)
     offered = [name for name, f in options().items() if f.metadata["flag"]]
     hint = f"did you mean {near[0]!r}?" if near else f"the options are: {', '.join(offered)}"
     raise LimelightError(f"there is no option {name!r}; {hint}", code="option-unknown")
