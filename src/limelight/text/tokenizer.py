@@ -142,10 +142,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Load a tokenizer.json that `save` wrote.
-
-        >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
-        """
+        """Load a tokenizer.json that `save` wrote."""
         content = read_regular(path, MAX_TOKENIZER)
         try:
             return cls(content.decode())
@@ -154,10 +151,7 @@ class Tokenizer:
             raise _damaged(f"{path} is not a Limelight tokenizer: {reason}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write a standard tokenizer.json, which plain `tokenizers` loads too.
-
-        >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
-        """
+        """Write a standard tokenizer.json, which plain `tokenizers` loads too."""
         write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
