@@ -131,10 +131,9 @@ class Tokenizer:
             raise LimelightError(
                 f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}", code="tokenizer-words"
             )
-        if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:  # with every letter escaped
-            return cls(
-                build_tokenizer(ids, lowercase, split_characters).to_str()
-            )  # what cannot be loaded is not made
+        # what cannot be loaded is not made: perhaps too large, with every letter escaped
+        if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:
+            return cls(build_tokenizer(ids, lowercase, split_characters).to_str())
         _check_words(ids)
         made = cls.__new__(cls)
         made._set(ids, lowercase, split_characters)

@@ -133,9 +133,7 @@ class TrainJob(Job):
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
-    aspects: dict[str, Any] | int = field(
-        default_factory=dict
-    )  # as Aspects.to_dict has them; or how many to find
+    aspects: dict[str, Any] | int = field(default_factory=dict)  # as Aspects.to_dict; or how many to find
     given: list[str] | None = None  # options that stay while the table decides on the others; None: all do
 
     def content(self) -> dict[str, Any]:
