@@ -141,13 +141,11 @@ POOLINGS = {
     ),
     "max": Pooling(lambda recipe: "max pooling", lambda recipe: Rows(maxima=1)),
 }
-POOLING_OF_ONES_OWN = Pooling(
-    lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows)
-)
+OWN_POOLING = Pooling(lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows))
 
 
 def pooling_of(recipe: ModelRecipe) -> Pooling:
-    return POOLING_OF_ONES_OWN if recipe.has_pooling_module else POOLINGS[recipe.pooling]
+    return OWN_POOLING if recipe.has_pooling_module else POOLINGS[recipe.pooling]
 
 
 def rows_of(recipe: ModelRecipe) -> Rows:

@@ -258,9 +258,7 @@ class TrainJob(Job):
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results, start) | confidence
-        facts |= facts_of_training(
-            aspects, None if start is None else start.facts, dataset.task, dataset.pair
-        )
+        facts |= facts_of_training(aspects, start.facts if start else None, dataset.task, dataset.pair)
         if not fitted.interrupted:
             balanced = self.recipe.training.class_weight == "balanced"
             if measured := baselines(dataset, balanced):
