@@ -138,13 +138,13 @@ class FirstHead(NamedTuple):
 @torch.no_grad()
 def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
-    real: int | None = None, strength: float | None = None,
+    real: int | None = None, strength: float | None = None, most: int = MAX_ROWS,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate.
+    """Fit the last layer to `most` rows; the first `real` ones, which others repeat, cross-validate.
 
     With a `strength` that is known, none do.
     """
-    rows = draw_rows(split, MAX_ROWS, seed)
+    rows = draw_rows(split, most, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
@@ -180,22 +180,14 @@ def fit_first_head(
     return found
 
 
-@torch.no_grad()
 def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) -> None:
     """Fit the network's last layer to a split once more, after the last step: logistic regression.
 
     Where the steps end is chance, where the loss is lowest is not: the pictures of two seeds are more alike
     (docs/log/2026-11-19-two-seeds.md). So the rows do not depend on the seed.
     """
-    rows = draw_rows(split, MAX_ROWS_LAST, 0)
-    last, bias = network.head.last_layer()
-    v = read_features(network, split, rows)
-    scale = v.norm(dim=1).mean()
-    y = torch.from_numpy(as_targets(np.asarray(split.labels)[rows])).to(last.device)
-    strength = STRENGTH_LAST * len(bias)
-    W, b = fit_linear(v / scale, y, weights_at(rows, weights, v), len(bias), strength)
-    last.copy_(W / scale)
-    bias.copy_(b)
+    strength = STRENGTH_LAST * len(network.head.last_layer()[1])
+    fit_first_head(network, split, weights, 0, strength=strength, most=MAX_ROWS_LAST)
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
