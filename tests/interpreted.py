@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 import reference
-from limelight.network.torch.lstm.recurrence import by_recurrence
+from limelight.network.torch.lstm.bilstm import by_recurrence
 from limelight.network.torch.lstm.triton_kernels import by_triton
-from limelight.training import feed, kernels
+from limelight.training import optimiser, step
 
 pytestmark = pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="needs TRITON_INTERPRET=1")
 
@@ -92,7 +92,7 @@ def test_the_lstm_in_half_precision():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("rule", kernels.RULES)
+@pytest.mark.parametrize("rule", optimiser.RULES)
 def test_the_update(rule, dtype):
     """Five steps of 5,000 weights (four blocks and a part of one) beside the plain rule in float64."""
     torch.manual_seed(1)
@@ -102,15 +102,15 @@ def test_the_update(rule, dtype):
     for t in range(1, 6):
         g = torch.randn(5000, dtype=dtype)
         numbers = torch.tensor([0.01, 0.5, t, 1 - 0.9**t, 1 - 0.999**t, 0.1, 1e-8]).double()
-        kernels._on_gpu(rule, w, g, state, numbers, None)
-        kernels._in_plain_operations(rule, exact_w, g.double(), exact_state, numbers)
+        optimiser._on_gpu(rule, w, g, state, numbers, None)
+        optimiser._in_plain_operations(rule, exact_w, g.double(), exact_state, numbers)
     tolerance = 2e-6 if dtype == torch.float32 else 1e-14
     for mine, expected in zip([w, *state], [exact_w, *exact_state], strict=True):
         torch.testing.assert_close(mine.double(), expected, rtol=0, atol=tolerance)
     assert (w - start).abs().min() > 1e-7  # every weight was moved
 
 
-@pytest.mark.parametrize("rule", kernels.RULES)
+@pytest.mark.parametrize("rule", optimiser.RULES)
 def test_the_update_from_and_to_bf16(rule):
     """A gradient in bf16 is taken as the number it is, and the new weights are copied to bf16."""
     torch.manual_seed(2)
@@ -118,8 +118,8 @@ def test_the_update_from_and_to_bf16(rule):
     numbers = torch.tensor([0.01, 2.0, 1, 1 - 0.9, 1 - 0.999, 0.0, 1e-8]).double()
     expected = w.double()
     zeros = [torch.zeros(100) for _ in range(STATES[rule])]
-    kernels._in_plain_operations(rule, expected, g.double(), [x.double() for x in zeros], numbers)
-    kernels._on_gpu(rule, w, g, zeros, numbers, copy)
+    optimiser._in_plain_operations(rule, expected, g.double(), [x.double() for x in zeros], numbers)
+    optimiser._on_gpu(rule, w, g, zeros, numbers, copy)
     torch.testing.assert_close(w.double(), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(copy.float(), w, rtol=2**-7, atol=0)  # the interpreter cuts, a GPU rounds
 
@@ -131,7 +131,7 @@ def test_a_batch_is_gathered(width):
     ids, starts = torch.arange(1, 18, dtype=torch.int32), torch.tensor([0, 8, 9, 14])
     for rows in (torch.tensor([3, 0, 0, 2]), torch.tensor([1])):
         found, expected = (
-            way(ids, starts, lengths, rows, width) for way in (feed._gather_by_kernel, feed._gather)
+            way(ids, starts, lengths, rows, width) for way in (step._gather_by_kernel, step._gather)
         )
         for mine, theirs in zip(found, expected, strict=True):
             assert mine.dtype == theirs.dtype

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from limelight.network.torch.lstm import persistent, table
-from limelight.network.torch.lstm.layout import Sizes, columns
+from limelight.network.torch.lstm import persistent
+from limelight.network.torch.lstm.persistent import Sizes, columns
 
 
 def pick(given, index, shapes):
@@ -134,8 +134,7 @@ def plain_kernels(as_if: int = 1) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(persistent, "compile_kernels", compile_kernels)
-        for module in (persistent, table):
-            patch.setattr(module, "sizes_for", lambda units, batch, device: Sizes.of(units, as_if))
+        patch.setattr(persistent, "sizes_for", lambda units, batch, device: Sizes.of(units, as_if))
         patch.setattr(persistent, "is_available", lambda S, units: units <= persistent.MAXIMUM_UNITS)
         patch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(synchronize=lambda: None))
         clear()

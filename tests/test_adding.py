@@ -25,7 +25,7 @@ from limelight.explain.joint import page_rules
 from limelight.network import parts
 from limelight.network.onnx import layers
 from limelight.network.torch import attention
-from limelight.network.torch.lstm.bilstm import mask
+from limelight.network.torch.shared import mask
 from limelight.reading import to_svg
 from limelight.runtime.model import Model
 from limelight.tables.formats import BadRowError

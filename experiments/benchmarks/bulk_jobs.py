@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from limelight.text.sentences import sentence_spans
+from limelight.text.splitting import sentence_spans
 
 FILES = 8
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -24,7 +24,7 @@ from limelight.bulk import Predictor, run
 from limelight.config.recipe import Recipe
 from limelight.network.parts import shapes
 from limelight.runtime.model import Model
-from limelight.text.sentences import sentence_spans
+from limelight.text.splitting import sentence_spans
 from limelight.text.tokenizer import Tokenizer
 
 SIZES = {"pooling": "max", "word_size": 8, "hidden": 32, "head_hidden": 6}

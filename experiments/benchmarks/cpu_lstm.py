@@ -24,8 +24,8 @@ from cpu_lstm_steps import CompiledInt8, Weights, compile_kernel, stepwise
 
 import limelight
 from limelight.network.onnx.arithmetic import Float32, Int8
-from limelight.network.onnx.export import direction_graph, pooling_graph
 from limelight.network.onnx.graph import Graph
+from limelight.network.onnx.layers import direction_graph, pooling_graph
 from limelight.runtime.batches import Sentences, SpelledSentences
 from limelight.runtime.session import Session
 from limelight.tables.columns import choose_columns

@@ -16,10 +16,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from limelight.network.torch.lstm.bilstm import by_cudnn
-from limelight.network.torch.lstm.persistent import by_persistent
-from limelight.network.torch.lstm.recurrence import by_recurrence
-from limelight.network.torch.lstm.table import GateTable
+from limelight.network.torch.lstm.bilstm import by_cudnn, by_recurrence
+from limelight.network.torch.lstm.persistent import GateTable, by_persistent
 from limelight.network.torch.lstm.triton_kernels import by_triton
 
 WAYS: dict[str, Callable[..., Tensor]] = {"persistent": by_persistent, "triton": by_triton, "cudnn": by_cudnn}

@@ -28,7 +28,7 @@ from limelight.network.outputs import activate
 from limelight.network.torch.encoder import BiLSTM
 from limelight.text.dataset import Dataset, Split
 from limelight.training.callbacks import Callback
-from limelight.training.train import fit
+from limelight.training.run import fit
 from limelight.training.train_job import recipe_for
 
 # name -> epochs, of which the first leave the LSTM as it is, words kept of a text, other options

@@ -36,7 +36,7 @@ from potion import Potion
 
 from limelight import Index
 from limelight.search import ranking
-from limelight.text.sentences import sentence_spans
+from limelight.text.splitting import sentence_spans
 
 TOP = 10
 

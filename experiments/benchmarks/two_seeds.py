@@ -32,20 +32,18 @@ import numpy as np
 import pandas
 import torch
 
-from limelight.config.choice import Size, choose
-from limelight.config.presets import AUTO, preset
+from limelight.config.presets import AUTO, Size, choose, preset
 from limelight.network.parts import rows_of
 from limelight.runtime.confidence import fit_temperature
 from limelight.runtime.decided import word_weights
 from limelight.runtime.start import start_of
-from limelight.text.batches import reading_plan, row_lengths
 from limelight.text.dataset import Dataset, Split
 from limelight.text.encode import encode_tables
 from limelight.text.metrics import spearman
 from limelight.text.questions import Probability, softmax
 from limelight.training import fit
 from limelight.training.callbacks import Callback
-from limelight.training.evaluate import read_batches
+from limelight.training.evaluate import read_batches, reading_plan
 from limelight.training.label_objective import LabelObjective
 from limelight.training.starting_network import BATCH_WORDS, fit_linear
 
@@ -141,9 +139,8 @@ class Bench:
         found.texts = [self._states(judge, int(k)) for k in self.chosen]
         for name, split in self.dataset.splits.items():
             found.M[name] = np.zeros((len(split), found.head.W.shape[1]), np.float32)
-            for rows, read in read_batches(
-                self.network, split, reading_plan(row_lengths(split), BATCH_WORDS)
-            ):
+            plan = reading_plan(split, np.arange(len(split)), BATCH_WORDS)
+            for rows, read in read_batches(self.network, split, plan):
                 found.M[name][rows] = read.M.flatten(1).numpy()
         return found
 

@@ -30,7 +30,7 @@ import limelight
 from limelight.runtime.batches import encode_spelled
 from limelight.text import numbering
 from limelight.text.numbering import Numbering
-from limelight.text.sentences import sentence_spans
+from limelight.text.splitting import sentence_spans
 from limelight.text.tokenizer import Tokenizer
 
 CHUNK = 20_000  # sentences, as many as `limelight encode` splits together

@@ -16,7 +16,7 @@ from limelight.network.parts import parameters_by_part, rows_of
 from limelight.storage.locks import BusyError, locked
 from limelight.text.batches import row_lengths
 from limelight.text.dataset import Dataset, Split
-from limelight.training import run_folder
+from limelight.training.job import best_weights, checkpoints
 
 from .plan import ExperimentRun, Plan
 from .results import (
@@ -132,7 +132,7 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     result = _result(run, dataset, fitted) | {"seconds": round(seconds, 2)}
     _save_readings(folder, fitted, dataset, run.data.task)
     write_json(folder / "result.json", result)
-    for path in (*run_folder.checkpoints(folder), *run_folder.best_weights(folder)):
+    for path in (*checkpoints(folder), *best_weights(folder)):
         path.unlink(missing_ok=True)  # they are large, and a finished run does not need them
     clock.unlink(missing_ok=True)
     return result

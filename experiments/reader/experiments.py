@@ -47,9 +47,17 @@ from limelight.text.vectors import read_vectors
 from limelight.training.context import choose_device, run_context
 from limelight.training.run import TrainingRun
 from limelight.training.spelled_words import SpelledWords
-from limelight.training.starting_words import _ridge, _shares, fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
-from limelight.training.vector_objective import PretrainData, VectorObjective, describe_rows, encode
+from limelight.training.vector_objective import (
+    PretrainData,
+    VectorObjective,
+    _ridge,
+    _shares,
+    describe_rows,
+    encode,
+    fit_words,
+    reduce_vectors,
+)
 
 TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
 LONGEST = 192  # words
@@ -356,7 +364,7 @@ class Texts:
         others = sorted(found - set(words))
         self.tokenizer = Tokenizer.from_words([*words[len(SPECIAL) :], *others])
         self.split = Split(*truncate(*self.tokenizer.encode(texts), LONGEST))
-        self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
+        self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.override(typos=0.0), device)
 
     def measure(self, network: Network, vectors: np.ndarray) -> dict[str, Any]:
         network.rounding.zero_()

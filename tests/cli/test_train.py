@@ -22,7 +22,7 @@ import torch
 import limelight
 from limelight.cli import main
 from limelight.cli.train import _format_outcome
-from limelight.config import choice
+from limelight.config import presets
 from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
 from limelight.runtime.start import start_of
@@ -83,9 +83,9 @@ def test_without_a_preset_the_table_decides(call, tmp_path):
 
 def test_a_run_whose_recipe_the_table_decided_on_resumes(tmp_path, monkeypatch):
     """It is stopped in the first epoch, keeps the first classifier, and goes on with the same recipe."""
-    monkeypatch.setattr(choice, "MIN_CLASS_ROWS", 1)
-    monkeypatch.setattr(choice, "ONE_EPOCH", 1)  # word: `fast`
-    monkeypatch.setattr(choice, "FOUR_EPOCHS", 1)
+    monkeypatch.setattr(presets, "MIN_CLASS_ROWS", 1)
+    monkeypatch.setattr(presets, "ONE_EPOCH", 1)  # word: `fast`
+    monkeypatch.setattr(presets, "FOUR_EPOCHS", 1)
     table, out = review_table(tmp_path / "reviews.csv", 40), tmp_path / "m"
     job = TrainJob(out, preset("auto"), {"train": [str(table)]}, given=[])
 
@@ -276,7 +276,7 @@ def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused
 
     with monkeypatch.context() as patch:
         patch.setattr("limelight.training.train_job.save", full)
-        patch.setattr("limelight.training.run_folder.checkpoint_path", full)
+        patch.setattr("limelight.training.checkpoint.checkpoint_path", full)
         said = refused("train", table, "--out", out, *FLAGS)
     (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
     assert said.startswith("limelight: cannot write: No space left on device; ")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from limelight.config.choice import (
+from limelight.config.presets import (
+    AUTO,
     FAST_TWO_EPOCHS,
     FOUR_EPOCHS,
     LONG,
@@ -16,8 +17,8 @@ from limelight.config.choice import (
     choose,
     describe,
     given_to_choose,
+    preset,
 )
-from limelight.config.presets import AUTO, preset
 from limelight.config.recipe import TextRecipe
 from limelight.text.encode import encode_texts
 

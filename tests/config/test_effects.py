@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.config.effects import unused_options, warn_ignored, warn_unused
 from limelight.config.presets import PRESETS, preset
-from limelight.config.recipe import Recipe, TextRecipe, options
+from limelight.config.recipe import Recipe, TextRecipe, options, unused_options, warn_ignored, warn_unused
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_texts
 from limelight.training import fit

@@ -11,7 +11,7 @@ import pytest
 
 import limelight
 import trained
-from limelight.config.migrations import EMBEDDINGS, REMOVED, RENAMED, TRAINING_ONLY, upgrade
+from limelight.config.options import EMBEDDINGS, REMOVED, RENAMED, TRAINING_ONLY, upgrade
 from limelight.config.recipe import Recipe, options, section_of
 from refusing import refuses
 

@@ -25,7 +25,7 @@ from experiments.paper.experiment import run_experiment
 from experiments.paper.plan import Data, Plan
 
 from experiments_small import plan, run, save_reviews
-from limelight.config.migrations import RENAMED
+from limelight.config.options import RENAMED
 from limelight.config.presets import preset
 from limelight.storage.locks import locked
 from limelight.training.step import Stepper

@@ -9,7 +9,7 @@ import numpy as np
 
 from limelight.explain.leaks import Leaks
 from limelight.reading.reading import GOOD_SOUP, Reading
-from limelight.text.names import Names
+from limelight.text.word_kinds import Names
 
 
 def reading(text: str) -> Reading:

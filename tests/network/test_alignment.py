@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from limelight.network.torch.alignment import pad_to
+from limelight.network.torch.shared import pad_to
 
 
 def test_padding_and_its_gradient() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from limelight.network.torch import attention
-from limelight.network.torch import attention_kernels as kernels
+from limelight.network.torch import attention as kernels
 
 GPU = torch.cuda.is_available()
 DEVICE = "cuda" if GPU else "cpu"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from limelight.network.torch.dropout import Dropout
+from limelight.network.torch.shared import Dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.4, 0.5, 0.99])

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.network.torch.lstm.layout import (
+from limelight.network.torch.lstm.bilstm import by_recurrence
+from limelight.network.torch.lstm.persistent import (
     HELD,
     MANY,
     MAXIMUM_UNITS,
     SHARED_MEMORY,
+    GateTable,
     Sizes,
+    _program,
+    by_persistent,
     packing,
     unpacking,
 )
-from limelight.network.torch.lstm.persistent import _program, by_persistent
-from limelight.network.torch.lstm.recurrence import by_recurrence
-from limelight.network.torch.lstm.table import GateTable
 from plain_kernels import plain_kernels
 
 CPU = torch.device("cpu")

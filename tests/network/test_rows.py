@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from limelight.network.torch.rows import rows
+from limelight.network.torch.encoder import rows
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from limelight.network.torch import attention_kernels
+from limelight.network.torch import attention
 from limelight.network.torch.lstm import bilstm
-from limelight.training import feed, fit, kernels
+from limelight.training import fit, optimiser, step
 from training import toys
 
 TESTS = Path(__file__).parents[1]
@@ -46,9 +46,9 @@ def test_a_cpu_never_uses_the_kernels(monkeypatch):
         raise AssertionError("a kernel was called")
 
     monkeypatch.setattr(bilstm, "by_triton", refuse)
-    monkeypatch.setattr(kernels, "_on_gpu", refuse)
-    monkeypatch.setattr(kernels, "_in_plain_operations", refuse)
-    monkeypatch.setattr(feed, "_gather_by_kernel", refuse)
-    monkeypatch.setattr(attention_kernels, "attend", refuse)
+    monkeypatch.setattr(optimiser, "_on_gpu", refuse)
+    monkeypatch.setattr(optimiser, "_in_plain_operations", refuse)
+    monkeypatch.setattr(step, "_gather_by_kernel", refuse)
+    monkeypatch.setattr(attention, "attend", refuse)
     recipe = toys.recipe(clip_gates=0.1, epochs=1, penalty=0.1)
     assert len(fit(toys.dataset(rows=20), recipe, device="cpu", show=False).history) == 1

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.text.spelling import gram_hashes, piece_tables, pieces, spell
 from limelight.training.spelled_words import VARIANTS, SpelledWords, misspellings, uniform
-from limelight.training.starting_words import start_grams
+from limelight.training.vector_objective import start_grams
 
 VOCABULARY = ("<pad>", "<unk>", "the", "banana", "soup", "blorp", "zz")
 CPU = torch.device("cpu")
 
 
 def spelling(typos: float = 0.0, known: int = 5) -> SpelledWords:
-    return SpelledWords(VOCABULARY, known, 50, typos, 0, CPU)
+    return SpelledWords(VOCABULARY, known, ReaderRecipe(buckets=50, typos=typos), CPU)
 
 
 @examples(100)
@@ -122,7 +123,7 @@ def test_a_spelled_word_is_the_mean_of_its_n_grams_and_that_of_its_known_words()
 
 def test_n_grams_start_so_that_they_spell_the_known_words():
     vocabulary = (*VOCABULARY, "bananas", "soups", "soupy")
-    spelled = SpelledWords(vocabulary, len(vocabulary), 400, 0.0, 0, CPU)
+    spelled = SpelledWords(vocabulary, len(vocabulary), ReaderRecipe(buckets=400, typos=0.0), CPU)
     table = torch.randn(len(vocabulary), 8, generator=torch.Generator().manual_seed(0))
     grams = start_grams(table, *spelled.pieces, 400)
     found = spell(vocabulary[2:], grams.numpy(), table.numpy(), {w: k for k, w in enumerate(vocabulary)})

@@ -14,9 +14,8 @@ import torch
 from limelight.cli import main
 from limelight.runtime.folder import open_folder
 from limelight.text.dataset import Split
-from limelight.training.starting_words import fit_words, reduce_vectors
 from limelight.training.teacher import Vectors
-from limelight.training.vector_objective import divergence, even_directions
+from limelight.training.vector_objective import divergence, even_directions, fit_words, reduce_vectors
 from pretraining.teachers import SMALL, write
 from torchruns import torchrun
 

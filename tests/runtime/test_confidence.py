@@ -37,7 +37,7 @@ from limelight.runtime.confidence import (
 from limelight.runtime.model import Model
 from limelight.training.evaluate import logits
 from limelight.training.outcome import calibrate, results_of
-from limelight.training.train import fit
+from limelight.training.run import fit
 from refusing import refuses
 from reviews import QUICK, reviews, write_csv
 from training import toys

@@ -11,7 +11,7 @@ import torch
 import trained
 from limelight.config.presets import PRESETS, preset
 from limelight.network.onnx.arithmetic import Int8
-from limelight.network.onnx.export import export_onnx, pooling_graph
+from limelight.network.onnx.layers import export_onnx, pooling_graph
 from limelight.network.parts import shapes
 from limelight.network.quantise import round_to_4_bits
 from limelight.network.weights import pack_words

@@ -20,7 +20,7 @@ from limelight.errors import LimelightError
 from limelight.runtime.start import load_start
 from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
-from limelight.text.holdout import choose_held_out
+from limelight.text.encode_steps import choose_held_out
 from limelight.text.labels import LabelColumn
 from limelight.text.numbering import NumberedWords, number_words
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
@@ -118,9 +118,9 @@ def test_pairs_and_weights(tmp_path: Path) -> None:
     assert dataset.pair
     assert train.lengths2 is not None
     assert train.weights is not None
-    assert train.starts2 is not None
+    _, (_, starts2, _) = train.sides
     assert train.lengths2.tolist() == train.lengths.tolist()[::-1]
-    assert train.starts2.tolist() == (np.cumsum(train.lengths2) - train.lengths2).tolist()
+    assert starts2.tolist() == (np.cumsum(train.lengths2) - train.lengths2).tolist()
     assert train.weights.tolist() == list(range(8))
     assert len(dataset.splits["dev"]) == 2
     assert dataset.facts["words"]["train"] == 66
@@ -543,7 +543,7 @@ def test_damage_is_one_clear_line(sound: Path, tmp_path: Path, damage: str) -> N
 
 def test_a_split_of_plain_arrays() -> None:
     split = Split(np.array([2, 3, 4]), np.array([1, 2]))
-    assert (len(split), split.pair, split.words, split.starts2) == (2, False, 3, None)
+    assert (len(split), split.pair, split.words, len(split.sides)) == (2, False, 3, 1)
     assert split.starts.dtype == np.int64
 
 

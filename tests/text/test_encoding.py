@@ -17,7 +17,7 @@ from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.text.arrays import WordStore
 from limelight.text.encode import Texts, encode_tables, encode_texts
-from limelight.text.holdout import choose_held_out
+from limelight.text.encode_steps import choose_held_out
 from limelight.text.learnt_rows import row_hash
 from limelight.text.numbering import number_words
 from limelight.text.tokenizer import LONGEST, UNKNOWN, Tokenizer, choose_words

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.text.sentences import PASSAGE_WORDS, passage_spans, sentence_spans
+from limelight.text.splitting import PASSAGE_WORDS, passage_spans, sentence_spans
 
 
 def split(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.text.missing_vectors import Spelling
+from limelight.text.vectors import Spelling
 
 KNOWN = Spelling(
     [

@@ -15,7 +15,7 @@ from limelight.tables.rows import TableRows
 from limelight.text.coerce import as_classes
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_tables, encode_texts
-from limelight.text.holdout import choose_held_out
+from limelight.text.encode_steps import choose_held_out
 from limelight.text.labels import (
     LabelColumn,
     LabelSets,

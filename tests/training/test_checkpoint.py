@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import limelight
-from limelight.config.migrations import REMOVED, RENAMED, TRAINING_ONLY
+from limelight.config.options import REMOVED, RENAMED, TRAINING_ONLY
 from limelight.errors import LimelightError
 from limelight.storage import files
 from limelight.training import Callback, Fitted, checkpoint, fit

@@ -9,10 +9,19 @@ import pytest
 import torch
 
 from limelight.network.torch.heads import LinearHead
-from limelight.training import contrast as module
-from limelight.training.contrast import LENGTH, STEPS, TEMPERATURE, contrast, fit_map, fits_map
-from limelight.training.starting_network import build_network, fit_first_head, read_features
-from limelight.training.train import fit
+from limelight.training import starting_network as module
+from limelight.training.run import fit
+from limelight.training.starting_network import (
+    LENGTH,
+    STEPS,
+    TEMPERATURE,
+    build_network,
+    contrast,
+    fit_first_head,
+    fit_map,
+    fits_map,
+    read_features,
+)
 from training.test_start import toy_data, toy_recipe, toy_start
 
 

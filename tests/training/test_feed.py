@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.training.feed import DeviceFeed, HostFeed, bucket
+from limelight.training.step import DeviceFeed, HostFeed, bucket
 from training import toys
 
 CPU = torch.device("cpu")

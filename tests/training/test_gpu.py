@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from limelight.training import fit
-from limelight.training.context import Processes
+from limelight.training.context import NO_SIDE_STREAM, Processes
 from limelight.training.label_objective import LabelObjective
-from limelight.training.side_stream import NO_SIDE_STREAM
 from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys

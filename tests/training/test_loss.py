@@ -14,11 +14,10 @@ from limelight.config.recipe import ModelRecipe
 from limelight.network.parts import rows_of
 from limelight.text.dataset import Dataset
 from limelight.training.context import Processes
-from limelight.training.feed import HostFeed
 from limelight.training.label_objective import LabelObjective, row_weights
 from limelight.training.loss import Loss, Tensors, loss
 from limelight.training.starting_network import build_network
-from limelight.training.step import Stepper
+from limelight.training.step import HostFeed, Stepper
 from training import toys
 
 SCALES = ("paper", "author")
@@ -89,9 +88,7 @@ def test_the_aspect_penalty_sums_each_rows_attention_by_word_over_the_batch(pair
 
 def words(data: Dataset, row: int, side: int) -> list[int]:
     split = data.splits["train"]
-    ids, starts, lengths = (
-        (split.ids2, split.starts2, split.lengths2) if side else (split.ids, split.starts, split.lengths)
-    )
+    ids, starts, lengths = split.sides[side]
     return ids[starts[row] : starts[row] + lengths[row]].tolist()
 
 

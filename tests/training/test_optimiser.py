@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 from limelight.config.recipe import TrainingRecipe
-from limelight.training import kernels
-from limelight.training.context import Processes
+from limelight.training import optimiser as kernels
+from limelight.training.context import NO_SIDE_STREAM, Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.optimiser import Optimiser
-from limelight.training.side_stream import NO_SIDE_STREAM
 from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys

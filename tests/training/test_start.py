@@ -20,6 +20,7 @@ from limelight.training.context import Processes
 from limelight.training.evaluate import logits
 from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import TASK_LOSSES
+from limelight.training.run import fit
 from limelight.training.starting_network import (
     FOLDS,
     MAX_CROSS_VALIDATED,
@@ -33,7 +34,6 @@ from limelight.training.starting_network import (
     read_features,
 )
 from limelight.training.step import Stepper
-from limelight.training.train import fit
 from refusing import refuses
 from training import toys
 

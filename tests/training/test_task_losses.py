@@ -15,8 +15,8 @@ from limelight.text.tasks import find_task
 from limelight.training.evaluate import evaluate, logits
 from limelight.training.loss import TASK_LOSSES
 from limelight.training.outcome import results_of, weights_of
+from limelight.training.run import fit, standardise
 from limelight.training.starting_network import fit_linear
-from limelight.training.train import fit, standardise
 from refusing import refuses
 from training import toys
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..config.presets import AUTO, PRESETS, preset
-from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
+from ..config.recipe import OTHER_NAMES, SECTIONS, Recipe, options, section_of
 from ..errors import conflict
 
 COMMANDS = (  # in the order of the help
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         if not found:
             return message
         near = difflib.get_close_matches(found[1], known, n=1)
-        other = other_names().get(found[1].removeprefix("--").replace("-", "_"), "")
+        other = OTHER_NAMES.get(found[1].removeprefix("--").replace("-", "_"), "")
         if (flag := f"--{other.replace('_', '-')}") in known:
             near = [flag]
         return f"{message}; did you mean {near[0]!r}?" if near else message

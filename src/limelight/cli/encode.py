@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Encode, and print what was found."""
-    from ..config.effects import warn_unused
+    from ..config.recipe import warn_unused
     from ..runtime.start import start_of
     from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.choice import given_to_choose
+from ..config.presets import given_to_choose
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError, conflict
 from ._parser import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from types import SimpleNamespace
 from typing import Any
 
-from ..errors import LimelightError, bad_value
-from .migrations import RENAMED, upgrade
-from .options import Needs, check_value, option, to_builtin
+from ..errors import LimelightError, bad_value, warn
+from .options import RENAMED, Needs, check_value, option, to_builtin, upgrade
 
 ATTENTION = Needs("pooling 'self-attention'", lambda o: o.pooling == "self-attention")
 LSTM = Needs("encoder 'bilstm'", lambda o: o.encoder == "bilstm")
@@ -283,10 +284,11 @@ class TrainingRecipe:
 # fmt: on
 
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
-OTHER_NAMES = {  # what other libraries call an option
+OTHER_NAMES = {  # what other libraries, and older versions, call an option
     "random_state": "seed", "lr": "learning_rate", "wd": "weight_decay", "embedding_dim": "word_size",
     "hidden_size": "hidden", "num_layers": "layers", "n_epochs": "epochs", "max_epochs": "epochs",
     "heads": "rows", "lower": "lowercase", "min_df": "min_count", "max_features": "max_words",
+    **RENAMED,
 }  # fmt: skip
 
 
@@ -346,18 +348,59 @@ def options() -> dict[str, dataclasses.Field]:
     return {f.name: f for section in SECTIONS.values() for f in dataclasses.fields(section)}
 
 
-def other_names() -> dict[str, str]:
-    """What other libraries, and older versions, call an option -> its name."""
-    return {**OTHER_NAMES, **RENAMED}
-
-
 def section_of(name: str) -> str:
     """The section a field is in; an unknown name is an error that suggests the nearest."""
     for section, cls in SECTIONS.items():
         if name in {f.name for f in dataclasses.fields(cls)}:
             return section
-    known = other_names()
-    near = [known[name]] if name in known else difflib.get_close_matches(name, options(), n=1)
+    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else difflib.get_close_matches(name, options(), n=1)
     offered = [name for name, f in options().items() if f.metadata["flag"]]
     hint = f"did you mean {near[0]!r}?" if near else f"the options are: {', '.join(offered)}"
     raise LimelightError(f"there is no option {name!r}; {hint}", code="option-unknown")
+
+
+# ---------------------------------------------------------------- warnings about options that have no effect
+
+# What the classifier on a frozen reader has no use for:
+IN_EPOCHS = {field.name for field in fields(TrainingRecipe)} - {"epochs", "class_weight", "precision", "seed"}
+
+
+def unused_options(
+    recipe: Recipe, given: Iterable[str], *, has_dev: bool = True, pairs: bool = True
+) -> dict[str, str]:
+    """The options in `given` that have no effect in this recipe, or on data of this kind, and why.
+
+    An option that is switched off (0 or False) is not reported: its user gets what they asked for.
+
+    >>> unused_options(Recipe().override(pooling="max", rows=8), ["pooling", "rows"])
+    {'rows': "rows has no effect: it needs pooling 'self-attention'"}
+    """
+    values = recipe.values()
+    state = SimpleNamespace(**values, has_dev=has_dev, pairs=pairs)
+    unused: dict[str, str] = {}
+    for name in given:
+        if name in IN_EPOCHS and not recipe.training.epochs and values[name]:
+            unused[name] = f"{name} has no effect: it needs epochs above 0"
+        for needs in options()[name].metadata["needs"] if values[name] else ():
+            if not needs.holds(state):
+                unused.setdefault(name, f"{name} has no effect: it needs {needs.what}")
+    return unused
+
+
+def warn_unused(recipe: Recipe, given: Iterable[str], *, has_dev: bool = True, pairs: bool = True) -> None:
+    """Warn about each unused option, and about frozen random word vectors, whoever chose them."""
+    for line in unused_options(recipe, given, has_dev=has_dev, pairs=pairs).values():
+        warn(line)
+    has_words = recipe.text.vectors or recipe.text.start or recipe.training.fine_tune_words
+    if recipe.model.table_size and not has_words:
+        warn("the word vectors stay random: there are no pretrained ones, and fine_tune_words is off")
+
+
+def warn_ignored(recipe: Recipe, encoded: Recipe) -> None:
+    """Warn if a preset's text options differ from those that the data was encoded with, which apply."""
+    was = asdict(encoded.text)
+    given = {name: value for name, value in asdict(recipe.text).items() if value != "auto"}  # the data's own
+    other = [name for name, value in given.items() if value != was[name]]
+    if other:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        warn(f"ignoring the preset's {flags}: the data is already encoded")

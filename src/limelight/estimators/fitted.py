@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
-from ..config.effects import unused_options
 from ..config.presets import AUTO
 from ..config.presets import preset as preset_of
-from ..config.recipe import TASKS, Recipe, options, section_of
+from ..config.recipe import TASKS, Recipe, options, section_of, unused_options
 from ..errors import LimelightError
 from ..network.modules import VECTOR_OPTIONS, Modules, recipe_with, split_modules
 from ..runtime.model import Model

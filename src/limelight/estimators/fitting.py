@@ -11,10 +11,9 @@ from sklearn.base import ClassifierMixin
 
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import settle_aspects
-from ..config.choice import given_to_choose
-from ..config.effects import warn_unused
 from ..config.options import to_builtin
-from ..config.recipe import Recipe
+from ..config.presets import given_to_choose
+from ..config.recipe import Recipe, warn_unused
 from ..errors import LimelightError
 from ..runtime.start import Chooser, Start, start_of
 from ..text import coerce

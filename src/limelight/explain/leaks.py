@@ -1,7 +1,7 @@
 """Words by which a model may recognise what a text is of: names of places, brands and people.
 
 A hotel's name is no praise, but where its reviews are good, a model learns it as such. Such a word is written
-as a name (text/names.py), or nearly all texts that have it are of one group.
+as a name (text/word_kinds.py), or nearly all texts that have it are of one group.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 
 from ..reading.reading import AnyReading
 from ..text.metrics import wilson
-from ..text.names import Names
-from ..text.word_kinds import is_function_word
+from ..text.word_kinds import Names, is_function_word
 
 MIN_TEXTS, MIN_TEXTS_OF_GROUP = 3, 10  # that have a word: one written as a name, and one of a single group
 MIN_SHARE = 0.8  # of the texts that have a word, in one group

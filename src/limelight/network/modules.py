@@ -17,8 +17,6 @@ words, whatever the module makes of them inside. A pooling has
 docs/network.md has examples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

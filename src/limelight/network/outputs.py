@@ -1,7 +1,5 @@
 """From logits to a model's outputs, vectors of length 1, and the thresholds of several labels."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ below, a module in `torch/`, a function of operators in `onnx/layers.py` and a f
 tests/reference.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, NamedTuple
@@ -19,9 +17,9 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError, bad_value
-from .linear_parts import Full, Linear, LinearPart, Pruned, Weights
 from .modules import OURS, Modules
 
+Weights = Mapping[str, np.ndarray]
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
@@ -143,13 +141,11 @@ POOLINGS = {
     ),
     "max": Pooling(lambda recipe: "max pooling", lambda recipe: Rows(maxima=1)),
 }
-POOLING_OF_ONES_OWN = Pooling(
-    lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows)
-)
+OWN_POOLING = Pooling(lambda recipe: "a pooling of its author's own", lambda recipe: Rows(own=recipe.rows))
 
 
 def pooling_of(recipe: ModelRecipe) -> Pooling:
-    return POOLING_OF_ONES_OWN if recipe.has_pooling_module else POOLINGS[recipe.pooling]
+    return OWN_POOLING if recipe.has_pooling_module else POOLINGS[recipe.pooling]
 
 
 def rows_of(recipe: ModelRecipe) -> Rows:
@@ -168,6 +164,81 @@ def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
     ((30, 600), (1, 14))
     """
     return sum(rows_of(recipe)), state_size(recipe)
+
+
+# ---------------------------------------------------------------- heads as linear functions of M
+
+
+class LinearPart(NamedTuple):
+    """A head for some texts: a hidden layer of ReLUs is linear once it is known which units are on.
+
+    `toward` takes directions (k, classes) of texts (k,) and gives W (k, r, 2u), for which <W, M> is
+    <direction, logits - biases>.
+    """
+
+    biases: np.ndarray  # (batch, classes): the logits that no word gives
+    toward: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _linear_part(weights: Weights, M: np.ndarray) -> LinearPart:
+    """Without hidden layer: M does not matter."""
+    W, b = weights["head.W_o"], weights["head.b_o"]
+    return LinearPart(
+        np.repeat(b[None], len(M), axis=0),
+        lambda direction, texts: (direction @ W).reshape(len(direction), *M.shape[1:]),
+    )
+
+
+def _full_part(weights: Weights, M: np.ndarray) -> LinearPart:
+    """A hidden layer that reads all of M."""
+    W_1, b_1, W_2, b_2 = (weights[f"head.{name}"] for name in ("W_1", "b_1", "W_2", "b_2"))
+    on = M.reshape(len(M), -1) @ W_1.T + b_1 > 0
+    return LinearPart(
+        (on * b_1) @ W_2.T + b_2,
+        lambda direction, texts: (direction @ W_2 * on[texts] @ W_1).reshape(len(direction), *M.shape[1:]),
+    )
+
+
+def _pruned_part(weights: Weights, M: np.ndarray) -> LinearPart:
+    """Groups of hidden units, each of a row ("v") or a column ("h") of M, and a layer that may mix them."""
+    sides = {  # name -> units before the ReLU (batch, groups, units)
+        name: _grouped(X, weights[f"head.W_{name}_0"]) + weights[f"head.b_{name}_0"]
+        for name, X in (("v", M), ("h", M.transpose(0, 2, 1)))
+        if f"head.W_{name}_0" in weights
+    }
+    on = {name: before > 0 for name, before in sides.items()}
+    units, alone = (
+        np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
+        for parts in (
+            [np.maximum(before, 0) for before in sides.values()],
+            [on[name] * weights[f"head.b_{name}_0"] for name in sides],
+        )
+    )
+    W_o, mixes = weights["head.W_o"], "head.W_m" in weights
+    if mixes:
+        W_m, b_m = weights["head.W_m"], weights["head.b_m"]
+        on_m = units @ W_m.T + b_m > 0
+        alone = on_m * (alone @ W_m.T + b_m)
+
+    def toward(direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        W = direction @ W_o  # (k, units of both sides, or of the mix)
+        if mixes:
+            W = W * on_m[texts] @ W_m
+        total, start = np.zeros((len(direction), *M.shape[1:]), W.dtype), 0
+        for name, each in on.items():
+            end = start + each[0].size
+            back = W[:, start:end].reshape(each[texts].shape) * each[texts]
+            part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
+            total += part if name == "v" else part.transpose(0, 2, 1)
+            start = end
+        return total
+
+    return LinearPart(alone @ W_o.T + weights["head.b_o"], toward)
+
+
+def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """X (batch, groups, in) times W (groups, in, out), each group with weights of its own."""
+    return np.asarray((X.transpose(1, 0, 2) @ W).transpose(1, 0, 2))
 
 
 # ---------------------------------------------------------------- heads
@@ -221,14 +292,15 @@ class Head(NamedTuple):
     """From M or F_r to outputs."""
 
     weights: Callable[[ModelRecipe, int, int, int], Shapes]  # of rows, size and outputs
-    linear_part: type[LinearPart] | None = None  # as a linear function of M, for what decided; of classifiers
+    # as a linear function of M (batch, r, 2u), for what decided; of classifiers
+    linear_part: Callable[[Weights, np.ndarray], LinearPart] | None = None
     is_linear: bool = False  # whatever M is
 
 
 HEADS = {
-    "full": Head(_full, Full),
-    "pruned": Head(_pruned, Pruned),
-    "linear": Head(_linear, Linear, is_linear=True),
+    "full": Head(_full, _full_part),
+    "pruned": Head(_pruned, _pruned_part),
+    "linear": Head(_linear, _linear_part, is_linear=True),
     "vector": Head(_vector, is_linear=True),
 }
 

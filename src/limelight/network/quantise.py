@@ -5,8 +5,6 @@ its lower half, and a float16 scale for each GROUP. A tensor stored so has its s
 name and `.scale`; it is read through `values`, so that nobody takes stored bytes for numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

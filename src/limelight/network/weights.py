@@ -5,8 +5,6 @@ bytes `words.weight` (n, d / 2) and `words.weight.scale` (n, d / 32); a reader's
 scale for each line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 from typing import Any

@@ -6,7 +6,7 @@ of a class is exactly
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
 where the inner sum is what the word adds to the class. The bias b belongs to no word. Other heads are linear
-for a text, too (network/linear_parts.py). text/questions.py has the step from the logits to the
+for a text, too (network/parts.py). text/questions.py has the step from the logits to the
 answer, a probability or a number: it gives the mix of classes whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the

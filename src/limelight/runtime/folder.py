@@ -24,7 +24,7 @@ from .. import __version__
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, bad_value, damaged, needs_extra
 from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
-from ..network.onnx.export import export_onnx
+from ..network.onnx.layers import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import (
     MAX_HEADER,

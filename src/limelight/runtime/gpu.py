@@ -35,11 +35,11 @@ try:
     from torch import Tensor
     from torch.nn.functional import normalize
 
-    from ..network.torch.alignment import missing_columns
     from ..network.torch.encoder import BiLSTM
     from ..network.torch.lstm import persistent
-    from ..network.torch.lstm.table import GateTable
+    from ..network.torch.lstm.persistent import GateTable
     from ..network.torch.network import Network, with_weights
+    from ..network.torch.shared import missing_columns
 except ImportError:
     raise needs_torch("device 'cuda'") from None
 

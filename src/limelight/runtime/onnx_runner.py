@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..network.onnx.export import direction_graph, encoder_graph, head_graph, pooling_graph
+from ..network.onnx.layers import direction_graph, encoder_graph, head_graph, pooling_graph
 from ..network.quantise import SCALE, Weights, quantise, values
 from ..network.weights import pack_words
 from .batches import Sentences

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..config.choice import Size, choose, describe
+from ..config.presets import Size, choose, describe
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits

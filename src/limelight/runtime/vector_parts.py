@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..network.onnx.export import linear_graph
+from ..network.onnx.layers import linear_graph
 from ..network.parts import rows_of
 from .session import Session
 from .word_parts import Without

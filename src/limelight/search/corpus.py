@@ -17,7 +17,7 @@ from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
 from ..tables.table import Table, open_table
-from ..text.sentences import passage_spans, sentence_spans
+from ..text.splitting import passage_spans, sentence_spans
 from .keys import key_text
 
 Row = str | Mapping[str, Any]  # a text, or one with columns

@@ -1,7 +1,5 @@
 """Arrays of an encoded data set, written by pieces and read as memory maps; words until they have ids."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections import defaultdict
@@ -74,13 +72,6 @@ def array_path(folder: Path, split: str, array: str) -> Path:
     return folder / f"{split}.{array}.npy"
 
 
-def _dtype(array: str, words: int, kind: str) -> str:
-    """The type on disk: of labels by their kind, of ids the smallest for a vocabulary of so many words."""
-    if array == "labels":
-        return {"i": "int32", "u": "uint8", "f": "float32"}[kind]
-    return DTYPES[array][-1 if words > 1 << 16 else 0]
-
-
 class ArraysOnDisk:
     """The growing arrays of several splits, in a folder."""
 
@@ -96,8 +87,11 @@ class ArraysOnDisk:
         """Add rows to the arrays of a split; `words` is the size of the vocabulary."""
         for array, values in arrays.items():
             if (split, array) not in self._writers:
+                dtype = DTYPES[array][-1 if words > 1 << 16 else 0]  # of ids the smallest
+                if array == "labels":
+                    dtype = {"i": "int32", "u": "uint8", "f": "float32"}[values.dtype.kind]
                 file = open(array_path(self._folder, split, array), "wb")  # noqa: SIM115
-                self._writers[split, array] = ArrayWriter(file, _dtype(array, words, values.dtype.kind))
+                self._writers[split, array] = ArrayWriter(file, dtype)
             self._writers[split, array].append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
@@ -117,7 +111,6 @@ class ArraysInMemory:
         self._pieces: dict[tuple[str, str], list[np.ndarray]] = {}
 
     def scratch(self) -> IO[bytes]:
-        """What `ArraysOnDisk` has as a file, in memory."""
         return io.BytesIO()
 
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:

@@ -13,8 +13,6 @@ POOL = 100  # batches sorted by length together: enough for little padding, few 
 
 
 class Batch(NamedTuple):
-    """Rows of a data set, padded to one length."""
-
     ids: np.ndarray  # (batch, n) int64
     lengths: np.ndarray  # (batch,) int64
     labels: np.ndarray | None  # (batch,) int64, or float32 as `as_targets` gives them
@@ -45,44 +43,23 @@ def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
-    """The rows of each batch for evaluation, shortest first, each of about `words` words with padding.
-
-    >>> [rows.tolist() for rows in reading_plan(np.array([4, 1, 2, 1]), words=4)]
-    [[1, 3], [2], [0]]
-    """
-    order = np.argsort(lengths, kind="stable")
-    batches, start = [], 0
-    while start < len(order):
-        # the longest sentence comes last, so it sets the width of the batch
-        widths = np.maximum(lengths[order[start : start + words]], 1)
-        size = max(1, int(np.searchsorted(widths * np.arange(1, len(widths) + 1), words, side="right")))
-        batches.append(order[start : start + size])
-        start += size
-    return batches
-
-
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
-    first, *second = (_pad(*side, rows, width) for side in split.sides)
+    sides = []
+    for ids, starts, lengths in split.sides:
+        wanted = lengths[rows].astype(np.int64)
+        places = np.arange(width or max(1, wanted.max(initial=1)))
+        words = places < wanted[:, None]  # (batch, n)
+        padded = np.zeros(words.shape, dtype=np.int64)
+        padded[words] = ids[(starts[rows][:, None] + places)[words]]
+        sides.append((padded, wanted))
     labels = None if split.labels is None else as_targets(split.labels[rows])
-    return Batch(*first, labels, *(second[0] if second else ()))
+    return Batch(*sides[0], labels, *(sides[1] if len(sides) > 1 else ()))
 
 
 def as_targets(labels: np.ndarray) -> np.ndarray:
     """Labels as a loss takes them: classes as int64; numbers, and zeros and ones, as float32."""
     return labels.astype(np.int64 if labels.dtype.kind == "i" else np.float32)
-
-
-def _pad(
-    ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, rows: np.ndarray, width: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    wanted = lengths[rows].astype(np.int64)
-    places = np.arange(width or max(1, wanted.max(initial=1)))
-    words = places < wanted[:, None]  # (batch, n)
-    padded = np.zeros(words.shape, dtype=np.int64)
-    padded[words] = ids[(starts[rows][:, None] + places)[words]]
-    return padded, wanted
 
 
 def draw(split: Split, rows: int, words: int) -> np.ndarray:

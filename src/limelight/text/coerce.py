@@ -1,7 +1,5 @@
 """Texts and labels as users pass them (lists, numpy arrays, pandas and Arrow columns), turned into lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -49,7 +47,7 @@ def _check_each(
 ) -> None:
     for number, value in enumerate(values):
         if not fits(value):
-            raise LimelightError(f"{what}[{number}] is {_show(value)}; {todo}", code=code)
+            raise LimelightError(f"{what}[{number}] is {shorten(repr(value))}; {todo}", code=code)
 
 
 def as_texts(values: Any, what: str = "texts") -> list[str]:
@@ -192,12 +190,10 @@ def as_numbers(values: Any, what: str) -> list[float]:
     limelight.errors.LimelightError: labels[1] is nan; it must be a finite number
     """
     plain = as_list(values, what)
-    _check_each(plain, what, _is_number, "it must be a finite number")
+    _check_each(
+        plain, what, lambda x: type(x) in (int, float) and abs(x) <= LARGEST, "it must be a finite number"
+    )
     return [float(value) for value in plain]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _are_several(labels: Any) -> bool:
@@ -274,12 +270,8 @@ def is_label(value: Any) -> bool:
 def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
     """The error about a label that is not one of the classes."""
     names = ", ".join(map(str, classes[:20]))
-    return LimelightError(f"{what} is {_show(label)}; the classes are: {names}", code="label-unknown")
+    return LimelightError(f"{what} is {shorten(repr(label))}; the classes are: {names}", code="label-unknown")
 
 
 def _type_name(values: Any) -> str:
     return "None" if values is None else type(values).__name__
-
-
-def _show(value: Any) -> str:
-    return shorten(repr(value))

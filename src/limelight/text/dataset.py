@@ -66,21 +66,18 @@ class Split:
     def words(self) -> int:
         return len(self.ids) + (0 if self.ids2 is None else len(self.ids2))
 
-    @cached_property
+    @property
     def starts(self) -> np.ndarray:
         """(rows,) int64: where each sentence begins in `ids`."""
-        return _starts(self.lengths)
+        return self.sides[0][1]
 
     @cached_property
-    def starts2(self) -> np.ndarray | None:
-        """(rows,) int64: where each second sentence begins in `ids2`."""
-        return None if self.lengths2 is None else _starts(self.lengths2)
-
-    @property
     def sides(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """(ids, starts, lengths) of the sentences, and for pairs of the second ones."""
-        found = [(self.ids, self.starts, self.lengths), (self.ids2, self.starts2, self.lengths2)]
-        return found[: 1 + self.pair]  # type: ignore[return-value]
+        found = [(self.ids, self.lengths)]
+        if self.ids2 is not None and self.lengths2 is not None:
+            found.append((self.ids2, self.lengths2))
+        return [(ids, np.cumsum(lengths, dtype=np.int64) - lengths, lengths) for ids, lengths in found]
 
     def row(self, number: int) -> list[np.ndarray]:
         """The ids of a row's sentence, or of both sentences of a pair."""
@@ -164,10 +161,6 @@ def write_description(dataset: Dataset, folder: Path) -> None:
         "facts": dataset.facts,
     }
     (folder / "dataset.json").write_text(json.dumps(description, indent=2) + "\n", encoding="ascii")
-
-
-def _starts(lengths: np.ndarray) -> np.ndarray:
-    return np.asarray(np.cumsum(lengths, dtype=np.int64) - lengths)
 
 
 def _read_description(folder: Path) -> dict[str, Any]:

@@ -6,8 +6,6 @@ become ids. Memory holds a chunk of rows, every different word, four bytes per r
 labels, a byte for each there is), and what people marked in it, however large the tables are.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -81,13 +79,8 @@ def encode_tables(
     pair = None if labelled else False
     columns = choose_columns(first, text, label, text2, labelled, pair)
     marked = replace(columns, reasons=reasons, not_reasons=not_reasons)
-    sources = {
-        name: TableSource(paths, columns, on_bad, Path(folder))
-        for name, paths in files.items()
-        if name != "train"
-    }
-    train_rows = TableSource(files["train"], marked, on_bad, Path(folder), table=first)
-    sources = {"train": train_rows, **sources}
+    sources = {"train": TableSource(files.pop("train"), marked, on_bad, Path(folder), table=first)}
+    sources |= {name: TableSource(paths, columns, on_bad, Path(folder)) for name, paths in files.items()}
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():
             stack.callback(source.close)

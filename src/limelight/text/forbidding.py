@@ -4,8 +4,6 @@ Characters that nobody sees, such as a soft hyphen, and accents that the word it
 nothing: "hil\\u00adton" and "hílton" are "hilton". But "große" is not "größe", which has one more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

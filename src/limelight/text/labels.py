@@ -6,8 +6,6 @@ class may be written differently in another file: 0.5 for "0.5", true for "True"
 its own (Unicode's NFD) for one within its letter (NFC). If one table has both, they are one class, the NFC.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import Counter
@@ -102,7 +100,6 @@ class LabelColumn:
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
     def _row(self, place: int) -> int:
-        """The row of the label at this place."""
         return place
 
     @staticmethod
@@ -112,7 +109,6 @@ class LabelColumn:
 
     @staticmethod
     def counts(labels: np.ndarray, classes: int) -> np.ndarray:
-        """(classes,): how many rows have each."""
         return np.bincount(labels, minlength=classes)
 
     @staticmethod

@@ -3,8 +3,6 @@
 Each is made by `of(outputs, truth, predicted)`, where the task makes the answers `predicted` of the outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -27,8 +25,6 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 
 class AnyMetrics:
-    """Some figures over some rows."""
-
     figures: ClassVar[tuple[str, ...]]  # names of attributes, the one that matters most first
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,8 +31,6 @@ _STOP_APART, _BEFORE_NUMBER, _BEFORE_ANY = 1, 2, 4  # as in _native.c
 
 
 class NumberedWords(NamedTuple):
-    """The words of some texts."""
-
     words: list[str]  # those that are not known, each once, in the order in which they first occur
     numbers: bytes  # int32: all words of all texts, back to back; those of `words` come after the known ones
     lengths: bytes  # int32: how many words each text has, at least one
@@ -94,7 +92,7 @@ class Numbering:
         except IndexError:
             own = _Remembering(self)
         found = own.number(tuple(texts))
-        if own.has_room():
+        if max(len(own._compiled), len(own._numbers)) < MAX_REMEMBERED:
             self._idle.append(own)
         return found
 
@@ -137,7 +135,6 @@ class WordNumbers(dict[str, int]):
         return number
 
     def find(self, words: list[str]) -> list[int]:
-        """The number of each word; of none, one number."""
         get = self._known
         return [self[word] if (k := get(word)) is None else k for word in words] or [self.none()]
 
@@ -161,9 +158,6 @@ class _Remembering:
         numbers, lengths, others = self._compiled.number(texts, ways, self._learn, self._whole)
         names, first = self._numbers.words, len(self._numbering.known)
         return NumberedWords([names[number - first] for number in array("i", others)], numbers, lengths)
-
-    def has_room(self) -> bool:
-        return max(len(self._compiled), len(self._numbers)) < MAX_REMEMBERED
 
     def _learn(self, piece: str) -> bytes:
         """The flags of a piece of text, and the numbers of its words."""

@@ -1,7 +1,5 @@
 """A tokenizer that gives every word an id of its own, for an encoder that reads the words themselves."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from itertools import chain

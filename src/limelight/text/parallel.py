@@ -1,7 +1,5 @@
 """Work that several cores share: how many there are, and results in the order of what was asked."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

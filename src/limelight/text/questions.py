@@ -9,8 +9,6 @@ which are integrated gradients (Sundararajan et al. 2017) of f alone. So every w
 in the answer's own unit: points of probability, stars, whatever a number counts.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,8 +92,6 @@ class Mean(Question):
 
 
 class Number(Question):
-    """The number of a regression model."""
-
     def value(self, Z: np.ndarray) -> np.ndarray:
         return np.asarray(Z[..., 0])
 

@@ -5,11 +5,10 @@ without the words that must not be a reason. What decides then agrees with the m
 and the answer stays a sum over words.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from ..tables.formats import BadRowError, shorten
@@ -86,7 +85,9 @@ def _mark(given: Any) -> str | Span | None:
 def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]]:
     """Where the marks are in each text: a phrase wherever it occurs as whole words, in any case."""
     found: list[list[Span]] = [[] for _ in texts]
-    edges = [_edges(text) for text in texts] if marks else []
+    words = [word_spans(text, True, True) for text in texts] if marks else []
+    # where words start, and where they end: sets, since a text may have a mark at every word
+    edges = [(set(map(itemgetter(0), each)), set(map(itemgetter(1), each))) for each in words]
     for mark in marks:
         if isinstance(mark, tuple):
             if len(texts) > 1 or not 0 <= mark[0] < mark[1] <= len(texts[0]):
@@ -107,12 +108,6 @@ def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]
         for own, more in zip(found, places, strict=True):
             own += more
     return [_merged(each, text) for each, text in zip(found, texts, strict=True)]
-
-
-def _edges(text: str) -> tuple[set[int], set[int]]:
-    """Where words start, and where they end: sets, since a text may have a mark at every word."""
-    spans = word_spans(text, True, True)
-    return {start for start, _ in spans}, {end for _, end in spans}
 
 
 def _merged(spans: Iterable[Span], text: str) -> list[Span]:

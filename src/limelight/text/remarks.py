@@ -1,7 +1,5 @@
 """What to know of a table before learning from it: small classes, HTML, emoji alone, repeated rows."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from array import array
@@ -41,7 +39,6 @@ class TextRemarks:
         self._texts, self._labels = array("q"), array("q")
 
     def add(self, text: str, label: Hashable, text2: str | None = None) -> None:
-        """Look at a text, or a pair, and its label."""
         if ("<" in text or "&" in text) and (found := _HTML.search(text)):
             self._with_html, self._html = self._with_html + 1, self._html or found[0]
         if not any(map(str.isalnum, text)):
@@ -52,7 +49,11 @@ class TextRemarks:
 
     def lines(self, rows: Mapping[str, int]) -> list[str]:
         """What there is to say, and nothing of what there is not; `rows` are those of each class."""
-        same, different = self._count_duplicates()
+        texts, labels = np.array(self._texts), np.array(self._labels)
+        order = np.lexsort((labels, texts))
+        same_text, same_label = np.diff(texts[order]) == 0, np.diff(labels[order]) == 0
+        same = int((same_text & same_label).sum())
+        different = len(np.unique(texts[order][1:][same_text & ~same_label]))  # texts with several labels
         first = f" of the first {MAX_COMPARED:,}" if len(self._texts) == MAX_COMPARED else ""
         few = [name for name, count in rows.items() if count <= FEW_ROWS]
         said = {
@@ -66,10 +67,3 @@ class TextRemarks:
             what: f"{found:,}" if isinstance(found, int) else found for what, found in said.items() if found
         }
         return [f"{what}: {found}" for what, found in shown.items()]
-
-    def _count_duplicates(self) -> tuple[int, int]:
-        """The rows that are there before, label and all, and the texts that have several labels."""
-        texts, labels = np.array(self._texts), np.array(self._labels)
-        order = np.lexsort((labels, texts))
-        text, label = np.diff(texts[order]) == 0, np.diff(labels[order]) == 0
-        return int((text & label).sum()), len(np.unique(texts[order][1:][text & ~label]))

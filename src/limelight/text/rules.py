@@ -8,8 +8,6 @@ matches, and repeated groups are bounded. This keeps the time linear in the leng
 from giving up, as it does after ten million backtracking steps. A word beyond a bound is split in two.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

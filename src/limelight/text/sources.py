@@ -1,7 +1,5 @@
 """Where the rows of a split come from: table files, each of which is read once, or sequences in memory."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +156,6 @@ class MemorySource:
         return next(self.rows(), None)
 
     def rows(self) -> Iterator[Row]:
-        """Every row, checked."""
         nothing = [None] * len(self._texts)
         columns = (self._texts, self._labels or nothing, self._texts2 or nothing)
         for number, (text, label, text2) in enumerate(zip(*columns, strict=True)):
@@ -204,17 +201,16 @@ def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
     Traceback (most recent call last):
     limelight.errors.LimelightError: train must be a file or a list of files, not int
     """
-    found = {name: [] if each is None else _as_paths(name, each) for name, each in given.items()}
-    if not found["train"]:
+    found: dict[str, list[Path]] = {}
+    for name, each in given.items():
+        one = isinstance(each, str | os.PathLike | Mapping) or hasattr(each, "ndim")
+        several = list(each) if isinstance(each, Iterable) and not one else [each]
+        for path in several if each is not None else ():
+            if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+                shown = "''" if isinstance(path, str) else type(path).__name__
+                what = f"{name} must be a file or a list of files, not {shown}"
+                raise LimelightError(what, code="path-type")
+            found.setdefault(name, []).append(Path(path))
+    if "train" not in found:
         raise LimelightError("no training table; name at least one", code="no-tables")
-    return {name: paths for name, paths in found.items() if paths}
-
-
-def _as_paths(name: str, given: Any) -> list[Path]:
-    one = isinstance(given, str | os.PathLike | Mapping) or hasattr(given, "ndim")
-    several = list(given) if isinstance(given, Iterable) and not one else [given]
-    for path in several:
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            shown = "''" if isinstance(path, str) else type(path).__name__
-            raise LimelightError(f"{name} must be a file or a list of files, not {shown}", code="path-type")
-    return [Path(path) for path in several]
+    return found

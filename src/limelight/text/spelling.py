@@ -4,8 +4,6 @@
 covers is read by its n-grams, which share a table by their hashes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -23,8 +21,6 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 class Pieces(NamedTuple):
-    """What a word is made of."""
-
     grams: list[int]  # the hashes of its n-grams
     stems: list[int]  # the ids of the known words in it
 

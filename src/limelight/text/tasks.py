@@ -11,8 +11,6 @@ A model's outputs are probabilities of the classes; where the answer is a number
 is in training/loss.py, which needs PyTorch; serve/explorer/page/tasks.js has the same for the page.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress

@@ -18,8 +18,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from itertools import chain, compress, filterfalse
 from operator import not_
 from pathlib import Path
@@ -33,6 +33,7 @@ from ..errors import LimelightError, bad_value
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
+from ..tables.rows import Row, chunks
 from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
@@ -42,9 +43,8 @@ PAD = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", UNKNOWN_WORD)
 MAX_TOKENIZER = 2**27  # bytes of a tokenizer.json: some five million words
+_damaged = partial(LimelightError, code="tokenizer-damaged")
 LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
-
-_CHUNK = 1_000_000  # characters encoded at a time: each word takes some hundred bytes until it is an id
 
 
 class Tokenizer:
@@ -131,10 +131,9 @@ class Tokenizer:
             raise LimelightError(
                 f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}", code="tokenizer-words"
             )
-        if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:  # with every letter escaped
-            return cls(
-                build_tokenizer(ids, lowercase, split_characters).to_str()
-            )  # what cannot be loaded is not made
+        # what cannot be loaded is not made: perhaps too large, with every letter escaped
+        if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:
+            return cls(build_tokenizer(ids, lowercase, split_characters).to_str())
         _check_words(ids)
         made = cls.__new__(cls)
         made._set(ids, lowercase, split_characters)
@@ -142,10 +141,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Load a tokenizer.json that `save` wrote.
-
-        >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
-        """
+        """Load a tokenizer.json that `save` wrote."""
         content = read_regular(path, MAX_TOKENIZER)
         try:
             return cls(content.decode())
@@ -154,10 +150,7 @@ class Tokenizer:
             raise _damaged(f"{path} is not a Limelight tokenizer: {reason}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write a standard tokenizer.json, which plain `tokenizers` loads too.
-
-        >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
-        """
+        """Write a standard tokenizer.json, which plain `tokenizers` loads too."""
         write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
@@ -184,7 +177,6 @@ class Tokenizer:
 
     @property
     def count(self) -> int:
-        """Ids there are: 0 to count - 1."""
         return len(self)
 
     @property
@@ -267,14 +259,15 @@ class Tokenizer:
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Ids and lengths of all texts: those that are there, and those of the others."""
-        found = list(chain.from_iterable(map(self._encode_others, _chunks(others))))
+        found = list(chain.from_iterable(map(self._encode_others, chunks(map(Row, others), len(are_others)))))
         all_lengths = np.empty(len(are_others), np.int32)
         all_lengths[~are_others], all_lengths[are_others] = lengths, list(map(len, found))
         of_others, all_ids = np.repeat(are_others, all_lengths), np.empty(all_lengths.sum(), np.int32)
         all_ids[~of_others], all_ids[of_others] = ids, list(chain.from_iterable(found))
         return all_ids, all_lengths
 
-    def _encode_others(self, texts: list[str]) -> list[np.ndarray]:
+    def _encode_others(self, rows: list[Row]) -> list[np.ndarray]:
+        texts = [encodable(row.text) for row in rows]
         if self.forbidden:
             found = [self._located(text)[0] for text in texts]
         else:
@@ -371,7 +364,9 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     for name in (*expected, *parts):
         if name not in expected or name not in parts or parts[name] != expected[name]:
             raise _damaged(f"its part {name[:40]!r} is not as Limelight writes it")
-    if not isinstance(ids, dict) or not _are_ids(ids):
+    are_ids = isinstance(ids, dict) and set(map(type, ids.values())) == {int}
+    are_ids = are_ids and sorted(ids.values()) == list(range(len(ids)))
+    if not are_ids or [ids.get(word) for word in SPECIAL] != [PAD, UNKNOWN]:
         raise _damaged(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
     _check_words(ids)
     return ids, lowercase, split_characters
@@ -382,30 +377,9 @@ def _check_words(ids: dict[str, int]) -> None:
         raise _damaged("a word of its vocabulary is not text")
 
 
-def _damaged(what: str) -> LimelightError:
-    return LimelightError(what, code="tokenizer-damaged")
-
-
-def _are_ids(ids: dict[str, Any]) -> bool:
-    special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
-    return special and set(map(type, ids.values())) == {int} and sorted(ids.values()) == list(range(len(ids)))
-
-
 @cache
 def _written(lowercase: bool, split_characters: bool) -> dict[str, Any]:
     """All that Limelight writes into a tokenizer.json but the words."""
     parts: dict[str, Any] = json.loads(build_tokenizer({}, lowercase, split_characters).to_str())
     del parts["model"]["vocab"]
     return parts
-
-
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    chunk, size = [], 0
-    for text in texts:
-        chunk.append(encodable(text))
-        size += len(text)
-        if size >= _CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk

@@ -1,7 +1,5 @@
 """GloVe and word2vec files: recognised by their content, streamed once, numbers parsed only if wanted."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Container

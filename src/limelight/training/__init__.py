@@ -10,12 +10,11 @@ from ..errors import needs_torch
 
 if TYPE_CHECKING:
     from .callbacks import Callback
-    from .run import Fitted
-    from .train import fit
+    from .run import Fitted, fit
 
 __all__ = ["Callback", "Fitted", "fit", "need_torch"]
 
-__getattr__, __dir__ = lazy(__name__, {"callbacks": "Callback", "run": "Fitted", "train": "fit"})
+__getattr__, __dir__ = lazy(__name__, {"callbacks": "Callback", "run": "Fitted fit"})
 
 
 def need_torch() -> None:

@@ -1,7 +1,5 @@
 """Checkpoints: written atomically as safetensors and JSON, the newest two kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -16,14 +14,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..config.migrations import upgrade
+from ..config.options import upgrade
 from ..config.recipe import DEFAULT_TASK, options
 from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
 from ..storage.open_files import check_memory, open_regular
 from ..tables.formats import shorten
-from . import run_folder
+from .job import best_path, best_weights, checkpoint_path, checkpoints
 
 FORMAT = 2  # 1 had no checksum
 CHECKSUM = "~sha256"  # a name that sorts behind all others: the last bytes of the file
@@ -52,8 +50,6 @@ class State:
 
 
 class Found(NamedTuple):
-    """A checkpoint to resume from."""
-
     state: State
     tensors: dict[str, Tensor]
     best: dict[str, Tensor] | None
@@ -149,12 +145,6 @@ class Checkpoints:
         self.folder, self.identity = folder, identity or {}
         self.best_epoch: int | None = None  # of the best weights on disk; -1 is from before the first epoch
 
-    def check_unused(self) -> None:
-        """Raise if the folder holds another run: a new one must not mix with it."""
-        if paths := run_folder.checkpoints(self.folder):
-            wrong = f"{self.folder} already holds a run ({paths[0].name})"
-            raise LimelightError(f"{wrong}; resume it, or choose another folder", code="run-unfinished")
-
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
         """Write the history, to see that the folder is writable, and remove what a killed process left."""
         with tidy_os_errors(f"cannot write {self.folder}"):
@@ -171,10 +161,10 @@ class Checkpoints:
         """
         try:
             if best is not None and self.best_epoch != state.best_epoch:
-                write(run_folder.best_path(self.folder, state.best_epoch), best, {"identity": self.identity})
+                write(best_path(self.folder, state.best_epoch), best, {"identity": self.identity})
                 self.best_epoch = state.best_epoch
             about = {"identity": self.identity, "state": asdict(state)}
-            write(run_folder.checkpoint_path(self.folder, state.number), tensors, about)
+            write(checkpoint_path(self.folder, state.number), tensors, about)
             self._write_history(state.history)
         finally:
             with tidy_os_errors(f"cannot tidy {self.folder}"):
@@ -188,20 +178,20 @@ class Checkpoints:
         It must have tensors like those `expected`, and its best weights like those of `best`.
         """
         problems: list[str] = []
-        for path in run_folder.checkpoints(self.folder):
+        for path in checkpoints(self.folder):
             try:
                 tensors, about = read(path)
                 state = _state(path, about)
-                best_path = run_folder.best_path(self.folder, state.best_epoch)
-                best_weights = read(best_path)[0] if state.is_model else None
+                path_of_best = best_path(self.folder, state.best_epoch)
+                best_of_run = read(path_of_best)[0] if state.is_model else None
             except LimelightError as error:
                 problems.append(str(error))
                 continue
             check_identity(path, about.get("identity", {}), self.identity)
             check_tensors(path, tensors, expected or {})
-            check_tensors(best_path, best_weights or {}, (best or {}) if best_weights else {})
+            check_tensors(path_of_best, best_of_run or {}, (best or {}) if best_of_run else {})
             self.best_epoch = state.best_epoch if state.is_model else None
-            return Found(state, tensors, best_weights, problems)
+            return Found(state, tensors, best_of_run, problems)
         if problems:
             raise damaged(f"{problems[0]}; there is no other checkpoint to resume from")
         return None
@@ -214,8 +204,8 @@ class Checkpoints:
         """
         kept, bests = 0, set()
         if self.best_epoch is not None:
-            bests.add(run_folder.best_path(self.folder, self.best_epoch))
-        for path in run_folder.checkpoints(self.folder):
+            bests.add(best_path(self.folder, self.best_epoch))
+        for path in checkpoints(self.folder):
             try:
                 best_epoch = _state(path, _read_description(path)).best_epoch
             except LimelightError:
@@ -224,8 +214,8 @@ class Checkpoints:
                 path.unlink(missing_ok=True)
             else:
                 kept += 1
-                bests.add(run_folder.best_path(self.folder, best_epoch))
-        for path in run_folder.best_weights(self.folder) if kept or bests else ():
+                bests.add(best_path(self.folder, best_epoch))
+        for path in best_weights(self.folder) if kept or bests else ():
             if path not in bests:
                 path.unlink(missing_ok=True)
 

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -48,22 +48,17 @@ def run_context(
 ) -> Iterator[RunContext]:
     """Join the other processes and lock the folder; PyTorch's random state is left as it was."""
     gpus = [torch.cuda.current_device()] if device.type == "cuda" else []
+    busy = f"another process is training in {folder}; choose another folder"
     with (
         _ONE_AT_A_TIME,
         join_processes(device) as processes,
-        _lock(folder, processes),
+        # of several processes, only the first writes
+        locked(folder / ".lock", busy) if folder and processes.first else nullcontext(),
         torch.random.fork_rng(devices=gpus),
         catch_interrupts() as stop,
     ):
         progress = Progress(show and processes.first, log=processes.first)
         yield RunContext(device, processes, progress, checkpoint_every, stop)
-
-
-def _lock(folder: Path | None, processes: Processes) -> AbstractContextManager[None]:
-    """Keep other runs out of the folder; of several processes, only the first writes."""
-    if folder is None or not processes.first:
-        return nullcontext()
-    return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
 
 
 @contextmanager
@@ -157,28 +152,27 @@ class Processes:
         found: list[bool] = (counts > 0).tolist()
         return found
 
-    def first_value(self, number: int, device: torch.device) -> int:
-        """The number that the first process passes here."""
-        shared = torch.tensor(number, device=device)
-        self.broadcast([shared])
-        return int(shared)
-
     def barrier(self) -> None:
-        """Wait until all processes are here."""
         if self.size > 1:
             _exchange(dist.barrier)
 
 
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
-    """The processes that `torchrun` started, or just this one."""
+    """The processes that `torchrun` started, or just this one; on a CPU each has its share of the cores."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()
         return
     if not dist.is_initialized():
         _connect(device)
-    with _share_of_cores(device):
+    before = torch.get_num_threads()
+    if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":  # as torchrun sets it
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        torch.set_num_threads(max(1, count_cores() // here))
+    try:
         yield Processes(dist.get_rank(), dist.get_world_size())
+    finally:
+        torch.set_num_threads(before)
 
 
 def _connect(device: torch.device) -> None:
@@ -196,19 +190,6 @@ def _connect(device: torch.device) -> None:
     atexit.register(dist.destroy_process_group)
 
 
-@contextmanager
-def _share_of_cores(device: torch.device) -> Iterator[None]:
-    """On a CPU, divide the cores among the processes, unless the user has: torchrun gives each one thread."""
-    before = torch.get_num_threads()
-    if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":
-        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        torch.set_num_threads(max(1, count_cores() // here))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _exchange(call: Callable[..., Any], *arguments: Any) -> None:
     try:
         call(*arguments)
@@ -216,3 +197,38 @@ def _exchange(call: Callable[..., Any], *arguments: Any) -> None:
         wrong = "another process of this run has ended; the last checkpoint is kept"
         todo = "start the same command again with --resume, with any number of processes"
         raise LimelightError(f"{wrong}: {todo}", code="process-ended") from error
+
+
+class SideStream:
+    """A second stream of a GPU, for work that others need not wait for; on a CPU, it is done at once.
+
+    What the work reads must be kept until `join`; what it makes and another stream reads, until the next
+    `aside` or longer, as the side stream may then use its memory again.
+
+    >>> side = SideStream(torch.device("cpu"))
+    >>> with side.aside():
+    ...     x = torch.ones(2) + 1
+    >>> side.join()
+    >>> x.tolist()
+    [2.0, 2.0]
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Within this, work goes to the side stream, after all that the current stream was given so far."""
+        if self.stream is None:
+            yield
+            return
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            yield
+
+    def join(self) -> None:
+        if self.stream is not None:
+            torch.cuda.current_stream().wait_stream(self.stream)
+
+
+NO_SIDE_STREAM = SideStream(torch.device("cpu"))

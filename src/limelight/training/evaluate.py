@@ -1,7 +1,5 @@
 """How well a network does on a split, which epoch is the best, and when to stop early."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,7 +9,8 @@ from torch import nn
 
 from ..config.recipe import TrainingRecipe
 from ..network.torch.network import Network, Output
-from ..text.batches import as_targets, gather, reading_plan, row_lengths
+from ..runtime.batches import Sentences
+from ..text.batches import as_targets, gather, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
 from .context import Processes
@@ -47,9 +46,15 @@ def _logits(network: Network, split: Split, plan: Plan, spelled: SpelledWords | 
     return torch.cat([output.logits.float() for _, output in read]).cpu().numpy()
 
 
+def reading_plan(split: Split, rows: np.ndarray, words: int) -> Plan:
+    """The rows of each batch, some of a split's, in batches of at most so many words with padding."""
+    lengths = row_lengths(split)[rows]
+    return [rows[batch] for batch in Sentences(split.ids[:0], lengths).batches(words)]
+
+
 def plan_batches(network: nn.Module, split: Split) -> Plan:
-    """The rows of each batch, as large as suits the network's device."""
-    return reading_plan(row_lengths(split), WORDS[_device(network).type])
+    """The same of all rows, as many words as suit the network's device."""
+    return reading_plan(split, np.arange(len(split)), WORDS[_device(network).type])
 
 
 @torch.no_grad()
@@ -122,7 +127,11 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
     """
     if scores is not None:
         score, loss = scores.weighted or scores[:2]
-        best, counts = (state.best_accuracy, -state.best_loss), _best_counts(state, scores, recipe)
+        record = (state.history[state.best_epoch] if state.best_epoch >= 0 else state.first) or {}
+        # whether the best score counts, and was measured in the same way, with row weights or without
+        counts = record and (scores.weighted is None or "dev_weighted_loss" in record)
+        counts = counts and (record["steps"] > recipe.min_steps or not recipe.min_steps)
+        best = state.best_accuracy, -state.best_loss
         slack = 0.0 if recipe.schedule == "constant" else scores.error
         if counts and (score + slack, -loss) <= best:
             state.waited += 1
@@ -131,15 +140,6 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
             state.best_accuracy, state.best_loss = score, loss
     state.waited, state.best_epoch = 0, state.epoch
     return True
-
-
-def _best_counts(state: State, scores: Scores, recipe: TrainingRecipe) -> bool:
-    """Whether the best epoch's score counts, and was measured in the same way (with row weights or not)."""
-    record = state.history[state.best_epoch] if state.best_epoch >= 0 else state.first
-    if record is None:
-        return False
-    same_measure = scores.weighted is None or "dev_weighted_loss" in record
-    return bool(same_measure and (record["steps"] > recipe.min_steps or not recipe.min_steps))
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:

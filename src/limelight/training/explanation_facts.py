@@ -1,7 +1,5 @@
 """What a saved model knows about its pictures: the words each row reads, how far to trust what decided."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,20 +9,19 @@ import torch
 
 from ..aspects.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
 from ..network.outputs import activate
-from ..network.parts import linear_part, rows_of, state_size
+from ..network.parts import linear_part, rows_of
 from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
 from ..reading.row_names import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
-from ..text.batches import draw, gather, reading_plan, row_lengths
+from ..text.batches import draw, gather
 from ..text.dataset import Dataset, Split
-from ..text.labels import Label
 from ..text.questions import Question, are_numbers, class_values
 from ..text.tasks import find_task
 from ..text.tokenizer import SPECIAL, UNKNOWN
-from .evaluate import logits, plan_batches, read_batches
-from .starting_network import BATCH_WORDS, draw_rows
+from .evaluate import logits, plan_batches
+from .starting_network import draw_rows, read_features
 
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -56,26 +53,16 @@ def explanation_facts(
 
 def fit_heads(network: Network, dataset: Dataset) -> np.ndarray | None:
     """W (refits, 2u), as in aspects/refits.py; None where the labels are not numbers, or there are few."""
-    split = dataset.splits["train"]
-    y, attention = numbers_of(dataset.task, dataset.labels, split), rows_of(network.recipe).attention
-    if y is None or network.pair or not attention or len(split) < MIN_ROWS:
+    split, task = dataset.splits["train"], find_task(dataset.task)
+    attention = rows_of(network.recipe).attention
+    numbers = task.is_number or (not task.has_several and are_numbers(dataset.labels))
+    if not numbers or network.pair or not attention or len(split) < MIN_ROWS:
         return None
-    rows = draw_rows(split, MAX_ROWS, 0)
-    X = np.empty((len(rows), state_size(network.recipe)), np.float32)
-    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
-    for batch, read in read_batches(network, split, plan):
-        X[np.searchsorted(rows, batch)] = read.M[:, :attention].mean(dim=1).float().cpu().numpy()
-    return fit_refits(X, y[rows])
-
-
-def numbers_of(task: str, labels: Sequence[Label], split: Split) -> np.ndarray | None:
-    """(rows,): what the texts are labelled with, if that is a number."""
     given = np.asarray(split.labels)
-    if find_task(task).is_number:
-        return given.astype(float)
-    if find_task(task).has_several or not are_numbers(labels):
-        return None
-    return np.asarray(np.array(class_values(labels))[given])
+    y = given.astype(float) if task.is_number else np.array(class_values(dataset.labels))[given]
+    rows = draw_rows(split, MAX_ROWS, 0)
+    X = read_features(network, split, rows, lambda M: M[:, :attention].mean(dim=1))
+    return fit_refits(X.float().cpu().numpy(), y[rows])
 
 
 def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:
@@ -189,7 +176,6 @@ def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _join(texts: Sequence[Sequence[np.ndarray]]) -> Split:
-    """A split of these texts or pairs."""
     columns = [
         (np.concatenate(column), np.array([len(each) for each in column]))
         for column in zip(*texts, strict=True)

@@ -5,8 +5,6 @@ and a failed run leaves it only if useful. At the end the complete folder `OUT` 
 is removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -24,7 +22,6 @@ from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
 from ..tables.formats import shorten
-from . import run_folder
 
 FORMAT = 1
 MAX_JOB_BYTES = 2**24  # of a run.json
@@ -62,7 +59,6 @@ class Job(ABC):
         return Path(self.started_in, given)
 
     def save(self) -> None:
-        """Write `run.json`."""
         content = {**self.content(), "format": FORMAT, "command": self.command}
         del content["out"]
         write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
@@ -96,7 +92,6 @@ class Job(ABC):
 
     @property
     def resume_command(self) -> str:
-        """The command that resumes the job."""
         return shlex.join(["limelight", self.command, "--resume", str(self.out)])
 
     def is_resumable(self) -> bool:
@@ -106,7 +101,7 @@ class Job(ABC):
             return False
         if encoded.is_file() and encoded.stat().st_mtime - started.stat().st_mtime > SLOW_ENCODING:
             return True
-        return bool(run_folder.checkpoints(self.folder) or run_folder.vector_files(self.folder))
+        return bool(checkpoints(self.folder) or vector_files(self.folder))
 
     def check_output(self) -> None:
         """Raise now, not later, if the result could not be written; with overwrite, remove an old run."""
@@ -155,7 +150,7 @@ class Job(ABC):
                     self.save()
                 yield
             except BaseException:
-                if not (resume or self.is_resumable() or run_folder.best_weights(self.folder)):
+                if not (resume or self.is_resumable() or best_weights(self.folder)):
                     self.remove_folder()
                 raise
 
@@ -184,7 +179,7 @@ class Job(ABC):
         except LimelightError as error:
             if self.is_resumable():
                 more = f"fix that, then resume with: {self.resume_command}"
-            elif kept := run_folder.best_weights(self.folder):
+            elif kept := best_weights(self.folder):
                 more = f"its weights are kept in {kept[-1]}"
             else:
                 raise
@@ -196,3 +191,29 @@ def _torchrun_store() -> Any:
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     return TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+
+
+# ---------------------------------------------------------------- the files of a run in its folder
+
+
+def checkpoint_path(folder: Path, number: int) -> Path:
+    return folder / f"checkpoint-{number:09d}.safetensors"
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """All checkpoints, the newest first."""
+    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+
+def best_path(folder: Path, epoch: int) -> Path:
+    return folder / f"best-{epoch:04d}.safetensors"
+
+
+def best_weights(folder: Path) -> list[Path]:
+    """All files of best weights, the earliest epoch first; perhaps without a checkpoint."""
+    return sorted(folder.glob("best-*.safetensors"))
+
+
+def vector_files(folder: Path) -> list[Path]:
+    """The vectors that a sentence encoder gave for the texts, in order."""
+    return sorted(folder.glob("vectors-*.npy"))

@@ -1,14 +1,12 @@
 """Learning labels: the loss of each row by its task, plus the penalties on the attention."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..config.choice import MAX_ROWS_LAST, MIN_ROWS_LAST
+from ..config.presets import MAX_ROWS_LAST, MIN_ROWS_LAST
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.modules import OURS, Modules
@@ -19,7 +17,6 @@ from ..runtime.start import Start
 from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
-from .contrast import fit_map, fits_map
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
 from .progress import format_measure
@@ -29,7 +26,9 @@ from .starting_network import (
     build_network,
     fit_first_head,
     fit_last_head,
+    fit_map,
     fit_new_classes,
+    fits_map,
     real_rows,
 )
 from .step import Objective, Stepper
@@ -102,7 +101,11 @@ class LabelObjective(Objective):
         An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
         """
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
-        new, from_vectors = self._new_classes(), self._starts_from_vectors(network)
+        from_vectors, labels = self._starts_from_vectors(network), self.dataset.labels
+        known = set(self.start.labels if self.start else ())  # the classes of the model to start from
+        new = [k for k, label in enumerate(labels) if label not in known]
+        if not self.task.fits_new_classes or len(new) == len(labels):
+            new = []
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
@@ -141,12 +144,6 @@ class LabelObjective(Objective):
         model = self.recipe.model
         linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")
         return self.start is not None and not self.start.labels and linear_of_vectors
-
-    def _new_classes(self) -> list[int]:
-        """The classes that the model to start from does not have, if it has others of these."""
-        labels, known = self.dataset.labels, set(self.start.labels if self.start else ())
-        new = [k for k, label in enumerate(labels) if label not in known]
-        return new if self.task.fits_new_classes and len(new) < len(labels) else []
 
 
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:

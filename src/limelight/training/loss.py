@@ -5,7 +5,7 @@ Labels are as `as_targets` gives them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,7 +16,7 @@ from ..config.recipe import TrainingRecipe
 from ..errors import LimelightError
 from ..network.torch.attention import aspect_penalty, penalty
 from ..network.torch.network import Output
-from .side_stream import NO_SIDE_STREAM, SideStream
+from .context import NO_SIDE_STREAM, SideStream
 
 RowFigures = Callable[[Tensor, Tensor], Tensor]  # logits (batch, classes), labels -> (batch,)
 BatchLoss = Callable[[Output, Tensor], Tensor]  # the network's output, labels -> (batch,) or one number
@@ -39,11 +39,6 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Labels are class numbers (batch,), or a probability for each class (batch, classes)."""
     wanted = labels.to(logits.dtype) if labels.is_floating_point() else labels
     return F.cross_entropy(logits, wanted, reduction="none")
-
-
-def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the most probable class is the true one."""
-    return logits.argmax(dim=1) == labels
 
 
 def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -82,16 +77,10 @@ def row_f1(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def squared_error(logits: Tensor, labels: Tensor) -> Tensor:
-    """Of the one output."""
     return (logits[:, 0] - labels.to(logits.dtype)).square()
 
 
-def explained(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean is R2, if the labels have the training rows' mean 0 and variance 1."""
-    return 1 - squared_error(logits, labels)
-
-
-CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", one_class=True)
+CLASSIFICATION = TaskLoss(cross_entropy, lambda Z, y: Z.argmax(dim=1) == y, "accuracy", one_class=True)
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
@@ -99,7 +88,9 @@ TASK_LOSSES = {
         binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
     ),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
-    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", standardises=True),
+    "regression": TaskLoss(  # the mean score is R2, if the labels have mean 0 and variance 1
+        squared_error, lambda Z, y: 1 - squared_error(Z, y), "r2", "ridge regression", standardises=True
+    ),
 }
 
 
@@ -107,8 +98,6 @@ TASK_LOSSES = {
 
 
 class Loss(NamedTuple):
-    """The parts of the loss, each averaged over the batch."""
-
     total: Tensor  # what is minimised
     labels: Tensor  # their part, also where targets are learnt: comparable between recipes
     penalty: Tensor
@@ -188,3 +177,48 @@ class Tensors(NamedTuple):
     ids2: Tensor | None = None
     lengths2: Tensor | None = None
     targets: Tensor | None = None  # (batch, classes)
+
+
+STEPS, HISTORY = 100, 5  # a longer history takes more time than it saves
+SHORTEST = 1e-6  # no shorter step is tried
+
+
+def minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor, flat: float) -> Tensor:
+    """Where a convex loss, given with its slope, is lowest: where no entry of the slope is above `flat`.
+
+    >>> import torch
+    >>> minimise(lambda x: (float((x - 3).square().sum()), 2 * (x - 3)), torch.zeros(2), flat=1e-4).tolist()
+    [3.0, 3.0]
+    """
+    steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
+    value, slope = loss(x)
+    for _ in range(STEPS):
+        if float(slope.abs().max()) < flat:
+            break
+        direction = _direction(slope, steps)
+        down, length = float(direction @ slope), 1.0
+        while length > SHORTEST:
+            lower, turned = loss(x + length * direction)
+            if lower <= value + 1e-4 * length * down:
+                break
+            length /= 2
+        else:
+            break
+        step, change = length * direction, turned - slope
+        steps = [*steps, (step, change)][-HISTORY:] if float(step @ change) > 0 else steps
+        x, value, slope = x + step, lower, turned
+    return x
+
+
+def _direction(slope: Tensor, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Downhill, as curved as the last steps have shown."""
+    found, shares = -slope, []
+    for step, change in reversed(steps):
+        shares.append(float(step @ found) / float(step @ change))
+        found = found - shares[-1] * change
+    if steps:
+        step, change = steps[-1]
+        found = found * (float(step @ change) / float(change @ change))
+    for (step, change), share in zip(steps, reversed(shares), strict=True):
+        found = found + (share - float(change @ found) / float(step @ change)) * step
+    return found

@@ -29,7 +29,6 @@ MAX_CLASSES_CONFUSED = 50  # classes; a larger table is unreadable on a card
 
 
 def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, AnyMetrics]:
-    """Evaluate the network on those of the splits that exist."""
     results = {}
     for name in splits:
         if name in dataset.splits:
@@ -132,7 +131,6 @@ def model_of(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Model:
 
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
-    """Write the model as a folder."""
     save_folder(out, _parts(dataset, fitted, facts), overwrite=overwrite)
 
 

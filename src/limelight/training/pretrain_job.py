@@ -27,7 +27,7 @@ from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
 from ..tables.formats import file_of
 from ..text.dataset import Dataset
-from ..text.holdout import choose_held_out
+from ..text.encode_steps import choose_held_out
 from ..text.sources import TableSource, table_paths
 from ..text.tokenizer import SPECIAL
 from ..text.vectors import check_vectors, read_vectors
@@ -182,7 +182,12 @@ class PretrainJob(Job):
         data = self.folder / "data"
         dataset = Dataset.open(data) if (data / "dataset.json").is_file() else self._encode(show)
         if encoder is not None:
-            self._check_texts()
+            # the teacher must read the texts whose word ids are there
+            path = self.folder / TEXTS
+            if path.is_file() and json.loads(path.read_bytes()) != self._text_digests():
+                changed = "the files of texts are not those that the run began with"
+                todo = "give those, or start again with --overwrite"
+                raise LimelightError(f"{changed}; {todo}", code="run-differs")
             texts = (row.text for row in self._source().rows())
             teacher.encode_shards(encoder, texts, _rows(dataset) - self._pair_rows(), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
@@ -196,14 +201,6 @@ class PretrainJob(Job):
 
         vectors = self._all_vectors(dataset).digest()
         return {**word_digests(dataset), "teacher sha256": vectors, "start sha256": digest_rows([start])}
-
-    def _check_prepared(self, digests: dict[str, str]) -> None:
-        """Raise if the texts, the teacher's vectors or the words to start from are not those of the run."""
-        from .checkpoint import check_identity
-
-        path = self.folder / "prepared.json"
-        if path.is_file():  # a run of an older version has none
-            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
 
     def _encode(self, show: bool) -> Dataset:
         from ..text.encode import encode_tables
@@ -226,21 +223,11 @@ class PretrainJob(Job):
         return [*self.texts, *([self.pairs] if self.pairs else [])]
 
     def _text_digests(self) -> list[str]:
-        """The SHA-256 of each file of texts."""
         found = []
         for path in map(Path, self._files()):
             with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
-
-    def _check_texts(self) -> None:
-        """Raise if the teacher would read other texts than those whose word ids are there."""
-        path = self.folder / TEXTS
-        if path.is_file() and json.loads(path.read_bytes()) != self._text_digests():
-            changed = "the files of texts are not those that the run began with"
-            raise LimelightError(
-                f"{changed}; give those, or start again with --overwrite", code="run-differs"
-            )
 
     def _source(self) -> TableSource:
         """What the teacher reads, in the order in which it was encoded."""
@@ -272,7 +259,6 @@ class PretrainJob(Job):
         return paths
 
     def _pair_rows(self) -> int:
-        """How many translations there are."""
         if not self.pairs:
             return 0
         with open_regular(self._sides()[1]) as file:
@@ -298,8 +284,7 @@ class PretrainJob(Job):
     def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
         """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
         from .context import choose_device
-        from .starting_words import fit_words, reduce_vectors
-        from .vector_objective import known_words
+        from .vector_objective import fit_words, known_words, reduce_vectors
 
         known, seed = known_words(dataset, self.recipe), self.recipe.seed
         vocabulary = dataset.tokenizer.vocabulary[:known]
@@ -318,6 +303,7 @@ class PretrainJob(Job):
     # ------------------------------------------------------------ training and after
 
     def _open_data(self) -> PretrainData:
+        from .checkpoint import check_identity
         from .vector_objective import PretrainData
 
         dataset = Dataset.open(self.folder / "data")
@@ -325,7 +311,9 @@ class PretrainJob(Job):
         with tidy_os_errors(f"cannot read {self.folder}"):
             start = np.load(self.folder / "start.npy")
         digests = self._digests(dataset, start)
-        self._check_prepared(digests)
+        path = self.folder / "prepared.json"
+        if path.is_file():  # a run of an older version has none
+            check_identity(path, parse_object(read_regular(path, MAX_JOB_BYTES), path.name), digests)
         return PretrainData(dataset, train, dev, start, os.path.basename(self.teacher.rstrip("/")), digests)
 
     def _finish(self, objective: VectorObjective, network: Any, seconds: float) -> dict[str, Any]:

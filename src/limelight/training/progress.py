@@ -1,7 +1,5 @@
 """The progress of a run: a live bar on a terminal, plain lines elsewhere, and the logger `limelight`."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
@@ -30,7 +28,6 @@ class Progress:
         self.development = ""
 
     def note(self, line: str) -> None:
-        """Show one line."""
         if self.log:
             LOGGER.log(logging.WARNING if line.startswith("warning:") else logging.INFO, "%s", line.strip())
         if not self.show:
@@ -87,7 +84,6 @@ class Progress:
                 self.note(f"the first classifier, before any epoch: dev {figures[f'dev_{measure}']:{form}} *")
 
     def end_epoch(self, record: dict[str, Any], better: bool) -> None:
-        """An epoch was evaluated."""
         self.close()
         measure, form = next((name, form) for name, form in MEASURES.items() if name in record)
         development = f"  dev {record[f'dev_{measure}']:{form}}" if f"dev_{measure}" in record else ""

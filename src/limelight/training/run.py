@@ -1,29 +1,154 @@
-"""One network in training: epochs, evaluations, checkpoints, and the best weights."""
+"""A network in training, by a recipe: epochs, evaluations, checkpoints that resume, and the best weights."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
-from ..network.torch.heads import ScaledLinearHead, VectorHead
+from ..network.modules import TO_TRAIN, Modules, check_fits_recipe
+from ..network.outputs import activate, choose_thresholds
+from ..network.parts import HEADS
+from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
+from ..network.torch.network import Network
+from ..runtime.start import Start, start_of
 from ..text.batches import training_plan
-from ..text.dataset import Split
-from . import run_folder
-from .callbacks import Callback
+from ..text.dataset import Dataset, Split
+from ..text.tasks import find_task
+from .callbacks import Callback, check_callbacks
 from .checkpoint import Checkpoints, State, select_prefix
-from .context import RunContext
+from .context import RunContext, choose_device, run_context
 from .evaluate import is_finished, logits, set_first, update_best
+from .job import checkpoints
+from .label_objective import LabelObjective
+from .loss import TASK_LOSSES, BatchLoss
 from .step import Objective, Stepper
+
+
+def fit(
+    dataset: Dataset,
+    recipe: Recipe,
+    folder: str | Path | None = None,
+    *,
+    device: str = "auto",
+    resume: bool = False,
+    show: bool = True,
+    checkpoint_every: float = 600.0,
+    callbacks: Iterable[Callback] | None = None,
+    start: Start | None = None,
+    targets: np.ndarray | None = None,
+    encoder: nn.Module | None = None,
+    pooling: nn.Module | None = None,
+    loss: BatchLoss | None = None,
+) -> Fitted:
+    """Train on the data set's training split and choose the best epoch by its development split.
+
+    With a `folder`, checkpoints and `history.jsonl` are written there: every `checkpoint_every` seconds,
+    after every epoch and on Ctrl-C. One process at a time may use it. `resume` continues from the newest
+    checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
+    the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
+    network so far. Threads that call this take turns. `start` holds the weights that `recipe.text.start`
+    names; they are loaded if it is not given. With `targets` (rows, classes), probabilities of the classes
+    are learnt in place of the labels. `encoder` and `pooling` are modules of your own, which the recipe must
+    be made for (`network.modules.recipe_with`), and `loss` a function of your own: docs/network.md.
+    """
+    where, hooks = choose_device(device), check_callbacks(callbacks)
+    modules = Modules(encoder, pooling)
+    check_fits_recipe(modules, recipe, "the recipe", TO_TRAIN)
+    if loss is not None and not callable(loss):
+        wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
+        raise LimelightError(wrong, code="loss-type")
+    if folder is None and resume:
+        raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
+    if dataset.splits["train"].labels is None:
+        wrong = "the data set has no labels to learn from; encode it with a column of labels"
+        raise LimelightError(wrong, code="no-labels")
+    if dataset.vectors is not None and recipe.model.table_size:
+        recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    recipe = recipe.override(task=dataset.task)
+    if start is None:
+        recipe, start = start_of(recipe)
+    if start is not None:
+        start.check_forbidden(dataset.facts)
+    if dataset.pair:
+        recipe = _settle_pair(recipe, start)
+    folder, scaled, scale = Path(folder) if folder else None, dataset, None
+    if TASK_LOSSES[dataset.task].standardises:
+        scaled, scale = standardise(dataset)
+        start = scale_start(start, scale) if start else None
+    with run_context(where, folder, show, checkpoint_every) as context:
+        objective = LabelObjective(scaled, recipe, start, targets, modules, loss)
+        fitted = TrainingRun(objective, folder, context, hooks).fit(resume)
+    if scale:
+        unscale(fitted.network, scale)
+    fitted.splits.update(dataset.splits)
+    if TASK_LOSSES[dataset.task].chooses_thresholds and "dev" in dataset.splits:
+        P = activate(dataset.task, fitted.logits("dev"))
+        fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
+    return fitted
+
+
+def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
+    """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
+    if recipe.model.pair == "auto":
+        from_reader = start is not None and not start.labels
+        numbers = find_task(recipe.text.task).is_number
+        recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
+    if HEADS[recipe.model.head].is_linear and recipe.model.pair != "vectors":
+        recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
+    return recipe
+
+
+# ---------------------------------------------------------------- numbers, whatever their unit
+
+
+class Scale(NamedTuple):
+    """number = mean + deviation * output, of mean 0 and variance 1; the last layer takes the unit in."""
+
+    mean: float
+    deviation: float
+
+
+def standardise(dataset: Dataset) -> tuple[Dataset, Scale]:
+    """The data set with scaled numbers, and their scale."""
+    values = np.asarray(dataset.splits["train"].labels, dtype=np.float64)
+    scale = Scale(float(values.mean()), float(values.std()) or 1.0)  # all others may be held out
+    splits = {}
+    for name, split in dataset.splits.items():
+        scaled = (np.asarray(split.labels, dtype=np.float64) - scale.mean) / scale.deviation
+        splits[name] = dataclasses.replace(split, labels=scaled.astype(np.float32))
+    return dataclasses.replace(dataset, splits=splits), scale
+
+
+@torch.no_grad()
+def unscale(network: Network, scale: Scale) -> None:
+    """Make the network's output a number in the user's unit."""
+    W, b = network.head.last_layer()
+    W.mul_(scale.deviation)
+    b.mul_(scale.deviation).add_(scale.mean)
+
+
+def scale_start(start: Start, scale: Scale) -> Start:
+    """A trained model to go on with, whose output is scaled as the numbers are."""
+    if not start.labels:
+        return start
+    weights = dict(start.weights)
+    for name in LAST_LAYER:
+        if name in weights:
+            bias = scale.mean if name.startswith("head.b") else 0.0
+            weights[name] = ((weights[name] - bias) / scale.deviation).astype(np.float32)
+    return dataclasses.replace(start, weights=weights)
 
 
 @dataclass
@@ -105,8 +230,10 @@ class TrainingRun:
         """A folder that cannot be used is an error now, not after the first epoch."""
         if not self.checkpoints:
             return
-        if not resume:
-            self.checkpoints.check_unused()
+        folder = self.checkpoints.folder
+        if not resume and (paths := checkpoints(folder)):
+            wrong = f"{folder} already holds a run ({paths[0].name})"
+            raise LimelightError(f"{wrong}; resume it, or choose another folder", code="run-unfinished")
         self.processes.barrier()  # no process writes files there before all have looked
         if resume:
             self.resume()
@@ -200,13 +327,12 @@ class TrainingRun:
             try:
                 self.checkpoints.save(self.state, self._tensors(sums), self.best)
             except LimelightError as error:
-                last = run_folder.checkpoints(self.checkpoints.folder)
+                last = checkpoints(self.checkpoints.folder)
                 kept = "the last good checkpoint is kept" if last else "with no checkpoint to resume from yet"
                 self.progress.note(f"warning: {error}; training continues, {kept}")
         self.processes.barrier()  # no process continues, or resumes, before it is there
 
     def _tensors(self, sums: Tensor) -> dict[str, Tensor]:
-        """All of the run that a checkpoint holds."""
         weights = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         return {**weights, **self.stepper.tensors(), "sums": sums}
 
@@ -214,7 +340,15 @@ class TrainingRun:
         """Resume from the newest readable checkpoint; without one, from the start."""
         expected = self._tensors(self.stepper.sums), self.network.state_dict()
         found = self.checkpoints.newest(*expected) if self.checkpoints else None
-        self._check_same_step(found.state.number if found else 0)
+        number = found.state.number if found else 0
+        first = torch.tensor(number, device=self.stepper.device)
+        self.processes.broadcast([first])
+        if number != first:
+            raise LimelightError(
+                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
+                f"of step {int(first)}; all of them must use the same folder",
+                code="processes-disagree",
+            )
         if found is None:
             self.progress.note("no checkpoint yet: starting from the beginning")
             return
@@ -226,27 +360,14 @@ class TrainingRun:
         self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
-        self.progress.note(self._describe_position())
-
-    def _describe_position(self) -> str:
         recipe, state = self.recipe.training, self.state
-        if state.finished:
-            return f"resuming after epoch {state.epoch}, the last, at step {state.number}"
         line = f"resuming in epoch {state.epoch + 1} at step {state.number}"
-        if recipe.schedule == "constant":
-            return line
-        rate = float(self.stepper.optimiser.present_rate())  # with more epochs than before, it may rise here
-        return f"{line}; the rate, {rate:.2g} here, falls to zero by the end of epoch {recipe.epochs}"
-
-    def _check_same_step(self, number: int) -> None:
-        """All processes must resume from the same step."""
-        first = self.processes.first_value(number, self.stepper.device)
-        if number != first:
-            raise LimelightError(
-                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {first}; all of them must use the same folder",
-                code="processes-disagree",
-            )
+        if state.finished:
+            line = f"resuming after epoch {state.epoch}, the last, at step {state.number}"
+        elif recipe.schedule != "constant":
+            rate = float(self.stepper.optimiser.present_rate())  # with more epochs, it may rise here
+            line += f"; the rate, {rate:.2g} here, falls to zero by the end of epoch {recipe.epochs}"
+        self.progress.note(line)
 
     def _best_network(self, interrupted: bool) -> Any:
         """The network with its best weights; before the first evaluation, with the present ones."""

@@ -6,8 +6,6 @@ Random choices depend on the seed, the step and the place in the batch alone: a 
 resumed one, makes the same.
 """
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ..config.pretrain_recipe import ReaderRecipe
 from ..network.torch.network import Spelled
 from ..text.spelling import piece_tables
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
@@ -30,19 +29,15 @@ class SpelledWords:
     """The pieces of every word in the texts, the first `known` of which have vectors of their own."""
 
     def __init__(
-        self,
-        vocabulary: Sequence[str],
-        known: int,
-        buckets: int,
-        typos: float,
-        seed: int,
-        device: torch.device,
+        self, vocabulary: Sequence[str], known: int, recipe: ReaderRecipe, device: torch.device
     ) -> None:
-        self.known, self.typos, self.seed = known, typos, seed
+        self.known, self.typos = known, recipe.typos
         stems = {word: id for id, word in enumerate(vocabulary[:known]) if id >= len(SPECIAL)}
 
         def tables(words: Sequence[str]) -> list[Tensor]:
-            return [torch.from_numpy(table).to(device) for table in piece_tables(words, buckets, stems)]
+            return [
+                torch.from_numpy(table).to(device) for table in piece_tables(words, recipe.buckets, stems)
+            ]
 
         self.pieces = tables(vocabulary)  # (words, MAX_GRAMS), (words, MAX_STEMS)
         for table in self.pieces:
@@ -50,8 +45,8 @@ class SpelledWords:
         rank = torch.arange(len(vocabulary), device=device) - len(SPECIAL)
         self.rate = SPELLED * (rank / RARE).clamp(0, 1)  # (words of the texts,)
         self.variants: list[Tensor] | None = None
-        if typos:
-            wrong = [misspellings(word, seed) for word in vocabulary[:known]]
+        if self.typos:
+            wrong = [misspellings(word, recipe.seed) for word in vocabulary[:known]]
             flat = [each for some in wrong for each in some]
             self.variants = [table.view(known, VARIANTS, -1) for table in tables(flat)]
             errs = [some[0] != word for some, word in zip(wrong, vocabulary[:known], strict=True)]

@@ -7,18 +7,17 @@ From a trained model, only its new classes are fitted: random ones would take lo
 With many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
-from math import prod
+from math import cos, pi, prod
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear, normalize
 
-from ..config.choice import MAX_ROWS_LAST
+from ..config.presets import MAX_ROWS_LAST
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import bad_value
 from ..network.modules import OURS, Modules
@@ -28,12 +27,11 @@ from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.open_files import check_memory
-from ..text.batches import as_targets, reading_plan, row_lengths
+from ..text.batches import as_targets
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
-from .evaluate import read_batches
-from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
-from .minimise import minimise
+from .evaluate import read_batches, reading_plan
+from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy, minimise
 from .optimiser import STATES
 
 MIN_CLASS_ROWS = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
@@ -140,13 +138,13 @@ class FirstHead(NamedTuple):
 @torch.no_grad()
 def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
-    real: int | None = None, strength: float | None = None,
+    real: int | None = None, strength: float | None = None, most: int = MAX_ROWS,
 ) -> FirstHead:  # fmt: skip
-    """Fit the network's last layer to a split; the first `real` rows, which others repeat, cross-validate.
+    """Fit the last layer to `most` rows; the first `real` ones, which others repeat, cross-validate.
 
     With a `strength` that is known, none do.
     """
-    rows = draw_rows(split, MAX_ROWS, seed)
+    rows = draw_rows(split, most, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
@@ -182,22 +180,14 @@ def fit_first_head(
     return found
 
 
-@torch.no_grad()
 def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) -> None:
     """Fit the network's last layer to a split once more, after the last step: logistic regression.
 
     Where the steps end is chance, where the loss is lowest is not: the pictures of two seeds are more alike
     (docs/log/2026-11-19-two-seeds.md). So the rows do not depend on the seed.
     """
-    rows = draw_rows(split, MAX_ROWS_LAST, 0)
-    last, bias = network.head.last_layer()
-    v = read_features(network, split, rows)
-    scale = v.norm(dim=1).mean()
-    y = torch.from_numpy(as_targets(np.asarray(split.labels)[rows])).to(last.device)
-    strength = STRENGTH_LAST * len(bias)
-    W, b = fit_linear(v / scale, y, weights_at(rows, weights, v), len(bias), strength)
-    last.copy_(W / scale)
-    bias.copy_(b)
+    strength = STRENGTH_LAST * len(network.head.last_layer()[1])
+    fit_first_head(network, split, weights, 0, strength=strength, most=MAX_ROWS_LAST)
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
@@ -348,11 +338,63 @@ def read_features(
     """(rows, f) in float64: what the last layer reads, or other features of M."""
     features = features or network.head.features
     found = torch.empty(0)
-    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
-    for batch, read in read_batches(network, split, plan):
+    for batch, read in read_batches(network, split, reading_plan(split, rows, BATCH_WORDS)):
         F = features(read.M if read.M2 is None else network.relate(read.M, read.M2))
         if not len(found):
             found = F.new_empty(len(rows), F.shape[1], dtype=torch.float64)
         places = torch.from_numpy(np.searchsorted(rows, batch)).to(F.device)  # rows are in order
         found[places] = F.double()
     return found
+
+
+# ---------------------------------------------------------------- many classes, few texts each
+
+# A reader's map fitted to the classes, so that vectors of one class lie together: the supervised contrastive
+# loss of Khosla et al. (2020) on the reader's last map alone. SetFit tunes the whole encoder; here rows are
+# read once, and what decided stays an exact sum. What it gives is in docs/log/2026-11-19-many-classes.md.
+MIN_CLASSES = 15  # with 10, nothing was gained
+MAX_CONTRASTED = 2000  # rows: each is compared with each, and more were not tried
+STEPS, LENGTH = 20, 0.006  # of a step, by the length of the map: longer ways fit the texts, not the classes
+TEMPERATURE = 0.05
+
+
+def fits_map(network: Network, split: Split, classes: int) -> bool:
+    """Whether there are enough classes, and neither too few texts nor too many, to fit the map to."""
+    few = MIN_CLASSES <= classes < len(split) <= MAX_CONTRASTED
+    return few and isinstance(network.head, VectorHead)
+
+
+def fit_map(network: Network, split: Split, weights: np.ndarray | None) -> None:
+    """Move the vectors of each class together, and those of others apart; rows of weight 0 are not there."""
+    head = network.head
+    chosen = np.arange(len(split)) if weights is None else np.flatnonzero(weights)
+    rows = read_features(network, split, chosen, head.rows).float()  # (n, r * k)
+    y = torch.from_numpy(as_targets(np.asarray(split.labels)[chosen])).to(rows.device)
+    w = weights_at(chosen, weights, rows)
+    W = head.W_rows.detach()
+    size = W.norm()
+    for step in range(STEPS):
+        W.requires_grad_()
+        (slope,) = torch.autograd.grad(contrast(linear(rows, W), y, w), W)
+        length = LENGTH * size * (1 + cos(pi * step / STEPS)) / 2
+        W = W.detach() - length * slope / slope.norm().clamp(min=1e-12)
+    with torch.no_grad():
+        head.W_rows.copy_(W)
+
+
+def contrast(v: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    """How little each vector's neighbours tell its class: mean of -log p(j | i) over all j of i's class.
+
+    p(j | i) is the softmax of the cosines of v (n, d), over a temperature, without i itself. Rows count by
+    their weights w (n,), those that are alone in their class y (n,) not at all.
+
+    >>> v, y = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]), torch.tensor([0, 0, 1, 1])
+    >>> bool(contrast(v, y, torch.ones(4)) < 1e-3 < contrast(v, y[[0, 2, 1, 3]], torch.ones(4)))
+    True
+    """
+    v, itself = normalize(v, dim=1), torch.eye(len(v), dtype=torch.bool, device=v.device)
+    log_p = (v @ v.T / TEMPERATURE).masked_fill(itself, -torch.inf).log_softmax(dim=1)
+    together = (y[:, None] == y) & ~itself
+    counts = together.sum(dim=1)
+    of_row = log_p.masked_fill(~together, 0.0).sum(dim=1) / counts.clamp(min=1)
+    return -(w * of_row).sum() / (w * (counts > 0)).sum().clamp(min=1e-12)

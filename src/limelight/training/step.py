@@ -17,16 +17,15 @@ from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..network.torch.encoder import WordEmbedding
-from ..text.batches import row_lengths
+from ..network.torch.shared import tl, triton
+from ..text.batches import as_targets, gather, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import PAD
 from .checkpoint import select_prefix
-from .context import Processes
+from .context import NO_SIDE_STREAM, Processes, SideStream
 from .evaluate import Scores
-from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors
 from .optimiser import WORDS, Average, Optimiser, moves_all
-from .side_stream import NO_SIDE_STREAM, SideStream
 
 CHUNK = 2**22  # words looked at at a time
 
@@ -83,7 +82,9 @@ class Stepper:
         # with several processes, gradients are summed before a weight can be updated
         self.updates_early = alone_on_gpu
         self.side = SideStream(self.device) if alone_on_gpu else NO_SIDE_STREAM
-        self.static = alone_on_gpu and _fits(split.words, objective.targets)
+        size = 4 * split.words + (0 if objective.targets is None else objective.targets.nbytes)
+        # whether the training rows fit on the GPU beside the network; otherwise the host feeds it
+        self.static = alone_on_gpu and size < torch.cuda.mem_get_info()[0] / 4
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, objective.weights, objective.targets)
         self.compute_copy = _compute_copy(network, self.recipe.precision, self.device)
@@ -100,7 +101,8 @@ class Stepper:
         self.average = Average(self.optimiser.weights, self.recipe.ema_decay)
         # sums of the figures over the rows, and the rows
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
-        self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
+        # by the batch's rows and width: a captured step, and the rows on the device that it reads
+        self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor] | None] = {}
         self.pool: Any = None  # memory pool of the graphs
         # of higher priority than the side stream, whose many thread blocks would keep its kernels waiting
         self.stream = torch.cuda.Stream(priority=-1) if self.static else None
@@ -129,10 +131,18 @@ class Stepper:
             self.graphs[key] = None
             self.update(self.feed.batch(rows, width), 1.0)
             return
-        graph = self.graphs[key]
-        if graph is None:
-            graph = self.graphs[key] = CapturedStep(self, rows, width)
-        graph.replay(rows)
+        if (captured := self.graphs[key]) is None:
+            captured = torch.cuda.CUDAGraph(), rows.to(self.device)
+            torch.cuda.current_stream().synchronize()
+            torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
+            # one memory pool for all graphs of a run, as they never run at the same time; not shared between
+            # runs, because a pool cannot be joined once its graphs are gone
+            with torch.cuda.graph(captured[0], pool=self.pool, stream=torch.cuda.current_stream()):
+                self.update(self.feed.batch(captured[1], width), 1.0)
+            self.pool, self.graphs[key] = captured[0].pool(), captured
+        graph, its_rows = captured
+        its_rows.copy_(rows, non_blocking=True)
+        graph.replay()
 
     def update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
@@ -205,7 +215,6 @@ class Stepper:
         }
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """The inverse of `tensors`."""
         self.average.load(self._seen_rows(select_prefix(tensors, "average.")))
         self.optimiser.restore(self._seen_rows(select_prefix(tensors, "optimiser.")))
 
@@ -241,12 +250,10 @@ class SeenWords:
 
     @torch.no_grad()
     def store(self) -> None:
-        """Write the rows back into the table."""
         self.words.weight[self.ids] = self.rows
 
     @torch.no_grad()
     def load(self) -> None:
-        """Read the rows from the table."""
         self.rows.copy_(self.words.weight[self.ids])
 
     def expand(self, rows: Tensor, table: Tensor) -> Tensor:
@@ -267,26 +274,6 @@ def _occurs(split: Split, words: int) -> np.ndarray:
     return occurs
 
 
-class CapturedStep:
-    """A training step for one batch size and width, captured as a CUDA graph."""
-
-    def __init__(self, stepper: Stepper, rows: Tensor, width: int) -> None:
-        self.rows = rows.to(stepper.device)
-        self.graph = torch.cuda.CUDAGraph()
-        torch.cuda.current_stream().synchronize()
-        torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
-        # one memory pool for all graphs of a run, as they never run at the same time; not shared between
-        # runs, because a pool cannot be joined once its graphs are gone
-        with torch.cuda.graph(self.graph, pool=stepper.pool, stream=torch.cuda.current_stream()):
-            stepper.update(stepper.feed.batch(self.rows, width), 1.0)
-        stepper.pool = self.graph.pool()
-
-    def replay(self, rows: Tensor) -> None:
-        """Take the step on other rows."""
-        self.rows.copy_(rows, non_blocking=True)
-        self.graph.replay()
-
-
 def _tensors(network: nn.Module) -> Iterator[Tensor]:
     return chain(network.parameters(), network.buffers())
 
@@ -301,7 +288,100 @@ def _compute_copy(network: Any, precision: str, device: torch.device) -> Any:
     return twin
 
 
-def _fits(words: int, targets: Any) -> bool:
-    """Whether the training rows fit on the GPU beside the network; otherwise the host feeds it."""
-    size = 4 * words + (0 if targets is None else targets.nbytes)
-    return size < torch.cuda.mem_get_info()[0] / 4
+# ---------------------------------------------------------------- rows as tensors
+
+PerRow = np.ndarray | None  # a value for each row
+
+
+class HostFeed:
+    """Reads from the split's arrays, which may be memory-mapped and larger than memory."""
+
+    def __init__(self, split: Split, device: torch.device, weights: PerRow = None, targets: PerRow = None):
+        self.split, self.device, self.weights, self.targets = split, device, weights, targets
+
+    def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
+        """The batch of these rows (on the host), padded to the longest or to `width`."""
+        found = gather(self.split, rows.numpy(), width)
+        labels = found.labels if found.labels is not None else np.zeros(len(rows), dtype=np.int64)
+        weights, targets = (None if x is None else x[rows.numpy()] for x in (self.weights, self.targets))
+        arrays = (found.ids, found.lengths, labels, weights, found.ids2, found.lengths2, targets)
+        return Tensors(*(None if x is None else torch.from_numpy(x).to(self.device) for x in arrays))  # type: ignore[arg-type]
+
+
+class DeviceFeed:
+    """Holds the whole split on the GPU and gathers there: no host work and no copy in a step."""
+
+    def __init__(self, split: Split, device: torch.device, weights: PerRow = None, targets: PerRow = None):
+        def resident(array: np.ndarray | None, dtype: torch.dtype) -> Tensor | None:
+            return None if array is None else torch.from_numpy(np.array(array)).to(device, dtype)
+
+        self.device = device
+        self.sides = [
+            (resident(ids, torch.int32), resident(starts, torch.int64), resident(lengths, torch.int64))
+            for ids, starts, lengths in split.sides
+        ]
+        labels = None if split.labels is None else as_targets(np.asarray(split.labels))
+        self.labels = None if labels is None else torch.from_numpy(labels).to(device)
+        self.weights = resident(weights, torch.float32)
+        is_half = targets is not None and targets.dtype == np.float16  # as vectors are kept
+        self.targets = resident(targets, torch.float16 if is_half else torch.float32)
+
+    def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
+        """The batch of these rows (anywhere), padded to `width`: no other shapes, so it can be captured."""
+        if width is None:
+            raise ValueError("a batch on the device needs a width")
+        rows = rows.to(self.device)
+        first, *second = (_gather(*side, rows, width) for side in self.sides)  # type: ignore[arg-type]
+        labels = torch.zeros_like(rows) if self.labels is None else self.labels[rows]
+        weights, targets = (None if x is None else x[rows] for x in (self.weights, self.targets))
+        ids2, lengths2 = second[0] if second else (None, None)
+        return Tensors(*first, labels, weights, ids2, lengths2, targets)
+
+
+def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The word ids (rows, width) of some rows, zero on padding, and their lengths."""
+    if triton is not None and ids.is_cuda:
+        return _gather_by_kernel(ids, starts, lengths, rows, width)
+    own = lengths[rows]
+    places = torch.arange(width, device=ids.device)
+    inside = places < own[:, None]
+    found = ids[torch.where(inside, starts[rows][:, None] + places, 0)]
+    return torch.where(inside, found, 0).long(), own
+
+
+def _gather_by_kernel(
+    ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    found, own = rows.new_empty(len(rows), width), lengths.new_empty(len(rows))
+    words = triton.next_power_of_2(width)
+    _gather_kernel[(len(rows),)](ids, starts, lengths, rows, found, own, width, WIDTH=words)
+    return found, own
+
+
+def bucket(n: int) -> int:
+    """The padded width for a batch whose longest sentence has n words: few widths, little waste.
+
+    Multiples of 8, because products of other widths are several times slower in bf16.
+
+    >>> [bucket(n) for n in (1, 9, 33, 70, 200, 1000)]
+    [8, 16, 40, 72, 208, 1024]
+    """
+    step = 8
+    while n > 16 * step:
+        step *= 2
+    return -(-n // step) * step
+
+
+if triton is not None:
+
+    @triton.jit  # type: ignore[untyped-decorator]
+    def _gather_kernel(  # type: ignore[no-untyped-def]
+        ids_ptr, starts_ptr, lengths_ptr, rows_ptr, found_ptr, own_ptr, width, WIDTH: tl.constexpr
+    ):
+        at = tl.program_id(0)
+        row = tl.load(rows_ptr + at)
+        length, start = tl.load(lengths_ptr + row), tl.load(starts_ptr + row)
+        place = tl.arange(0, WIDTH)
+        found = tl.load(ids_ptr + start + place, mask=place < length, other=0)
+        tl.store(found_ptr + at * width + place, found.to(tl.int64), mask=place < width)
+        tl.store(own_ptr + at, length)

@@ -19,7 +19,7 @@ from ..errors import LimelightError, damaged, needs_extra, tidy_os_errors
 from ..runtime.batches import chunks
 from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
-from .run_folder import vector_files
+from .job import vector_files
 
 SHARD = 16_384  # texts
 CHUNK = 1 << 16  # rows checked at a time
@@ -56,11 +56,9 @@ class Vectors:
         return int(self.shape[0] * self.shape[1] * self.dtype.itemsize)
 
     def select(self, rows: np.ndarray) -> Vectors:
-        """Some of the rows only."""
         return Vectors(self._parts, self._rows[rows])
 
     def digest(self) -> str:
-        """The SHA-256 of all vectors in the files, in their order."""
         return digest_rows(self._parts)
 
     def __getitem__(self, wanted: np.ndarray) -> np.ndarray:

@@ -4,9 +4,6 @@ It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no p
 by PyTorch, which is there: importing scikit-learn would take longer than a small training.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +15,7 @@ from torch.nn.functional import embedding_bag, log_softmax
 from ..text.batches import draw
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
-from .minimise import minimise
+from .loss import minimise
 
 STRENGTH = 10.0  # scikit-learn's C
 FLAT = 1e-4  # slope at which fitting ends
@@ -37,8 +34,6 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TfIdf:
-    """A trained classifier over words and pairs of neighbours."""
-
     vocabulary: int
     codes: np.ndarray  # (terms,) sorted: `_codes` of each term
     idf: np.ndarray  # (terms,)
@@ -46,15 +41,15 @@ class TfIdf:
     b: Tensor  # (classes,)
 
     def predict(self, split: Split) -> np.ndarray:
-        """(rows,): the class of each row."""
         parts = []
-        for rows in _chunks(split):
+        words = sum(np.cumsum(lengths, dtype=np.int64) for _, _, lengths in split.sides)
+        cuts = np.flatnonzero(np.diff(words // _WORDS_AT_ONCE)) + 1  # as many rows as fit in memory
+        for rows in np.split(np.arange(len(split)), cuts):
             terms = _weigh(*_find(_codes(split, rows, self.vocabulary), self.codes), self.idf, len(rows))
             parts.append((_multiply(terms, self.W) + self.b).argmax(dim=1).numpy())
         return np.concatenate(parts)
 
     def accuracy(self, split: Split) -> float:
-        """The share of rows whose class is the true one."""
         return float((self.predict(split) == np.asarray(split.labels)).mean())
 
 
@@ -123,13 +118,6 @@ def _transpose(X: Terms, terms: int) -> Terms:
 
 
 # ---------------------------------------------------------------- from ids to terms
-
-
-def _chunks(split: Split) -> Iterator[np.ndarray]:
-    """The numbers of all rows, as many at a time as fit in memory."""
-    words = sum(np.cumsum(lengths, dtype=np.int64) for _, _, lengths in split.sides)
-    cuts = np.flatnonzero(np.diff(words // _WORDS_AT_ONCE)) + 1
-    yield from np.split(np.arange(len(split)), cuts)
 
 
 def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,12 +13,10 @@ import numpy as np
 from ..aspects.facts import check_takes_aspects, facts_of_training
 from ..aspects.find import aspects_given, settle_aspects
 from ..aspects.seeds import Aspects
-from ..config.choice import given_to_choose
-from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
-from ..config.presets import AUTO
+from ..config.presets import AUTO, given_to_choose
 from ..config.presets import preset as preset_of
-from ..config.recipe import DEFAULT_TASK, Recipe
+from ..config.recipe import DEFAULT_TASK, Recipe, warn_ignored, warn_unused
 from ..errors import LimelightError, warn
 from ..network.modules import OURS, TO_TRAIN, Modules, check_fits_recipe, recipe_with, split_modules
 from ..runtime.start import Chooser, Start, start_of
@@ -108,8 +106,6 @@ def fit(
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended."""
-
     out: Path
     dataset: Dataset
     fitted: Fitted
@@ -118,11 +114,9 @@ class Outcome:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user has stopped it."""
         return self.fitted.interrupted
 
     def model(self) -> Model:
-        """The model, as it was saved."""
         return model_of(self.dataset, self.fitted, self.facts)
 
 
@@ -139,9 +133,7 @@ class TrainJob(Job):
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
-    aspects: dict[str, Any] | int = field(
-        default_factory=dict
-    )  # as Aspects.to_dict has them; or how many to find
+    aspects: dict[str, Any] | int = field(default_factory=dict)  # as Aspects.to_dict; or how many to find
     given: list[str] | None = None  # options that stay while the table decides on the others; None: all do
 
     def content(self) -> dict[str, Any]:
@@ -165,7 +157,6 @@ class TrainJob(Job):
 
     @property
     def encoded(self) -> bool:
-        """Whether the training data is already an encoded data set."""
         return os.path.isfile(self.input_path(self.tables["train"][0]) / "dataset.json")
 
     def run(
@@ -189,8 +180,8 @@ class TrainJob(Job):
         need_torch()
         from .callbacks import check_callbacks
         from .context import choose_device, training_cores
+        from .run import fit as train
         from .starting_network import check_fits
-        from .train import fit as train
 
         where = choose_device(device)  # before the long work, not after it
         check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
@@ -238,7 +229,6 @@ class TrainJob(Job):
     # ------------------------------------------------------------ the data
 
     def _open_data(self) -> Dataset:
-        """Open the job's encoded data."""
         dataset = Dataset.open(
             self.input_path(self.tables["train"][0]) if self.encoded else self.folder / "data"
         )
@@ -248,7 +238,6 @@ class TrainJob(Job):
         return dataset
 
     def encode(self, recipe: Recipe, start: Start | None, show: bool, choose: Choose | None = None) -> None:
-        """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
         encode_tables(
@@ -269,9 +258,7 @@ class TrainJob(Job):
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results, start) | confidence
-        facts |= facts_of_training(
-            aspects, None if start is None else start.facts, dataset.task, dataset.pair
-        )
+        facts |= facts_of_training(aspects, start.facts if start else None, dataset.task, dataset.pair)
         if not fitted.interrupted:
             balanced = self.recipe.training.class_weight == "balanced"
             if measured := baselines(dataset, balanced):

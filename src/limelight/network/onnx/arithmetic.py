@@ -1,7 +1,5 @@
 """The network's four kinds of matrix products as ONNX operators, in float32 or in int8."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -144,7 +142,6 @@ class Int8(Float32):
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
 
     def dense(self, X: str, W: str, bias: str) -> str:
-        """As `linear`; float32 if W is small."""
         if self.weights[W].size < self.SMALL:
             return super().dense(X, W, bias)
         return self.linear(X, W, bias)

@@ -4,8 +4,6 @@ An ONNX file is a small protobuf message. Writing its dozen fields here keeps th
 runtime: a trained model builds its graphs from its recipe and never runs a graph from outside.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """M to a label: the perceptron of section 2, its pruned form of appendix A, and linear maps; pairs of M."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +8,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from ...config.recipe import ModelRecipe
-from .alignment import missing_columns, pad_to
-from .dropout import Dropout
 from .encoder import uniform
+from .shared import Dropout, missing_columns, pad_to
 
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
 
@@ -227,10 +224,6 @@ class GatedEncoder(nn.Module):
         """Two (batch, rows, size) -> F_r (batch, rows, size)."""
         return batched_dot(M_p, self.W_fp) * batched_dot(M_h, self.W_fh)
 
-    def joined(self, M: Tensor) -> Tensor:
-        """The same from M (2 * batch, rows, size), all M_p before all M_h, as training has them."""
-        return gated(M, self.W_fp, self.W_fh)
-
 
 def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
     """batcheddot(M_p, W_p) * batcheddot(M_h, W_h): (batch, rows, out), with a matrix for each row.
@@ -298,9 +291,3 @@ HEADS: dict[str, Callable[[ModelRecipe, int, int, int], Head]] = {
         rows, size, o.row_units, o.column_units, classes, o.dropout, o.mix_units
     ),
 }
-
-
-def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Head | None:
-    """The head of a recipe; a reader's is its map to one vector, `VectorMap`, and nothing more."""
-    build = HEADS.get(recipe.head)
-    return build(recipe, rows, size, classes) if build else None

@@ -1,7 +1,5 @@
 """Modules of the user's own, checked where they are called; and states of pieces to words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +8,7 @@ from torch import Tensor, nn
 
 from ...errors import LimelightError
 from ...text.tokenizer import SPECIAL
-from .lstm.bilstm import mask
+from .shared import mask
 
 
 class ModuleEncoder(nn.Module):

@@ -1,7 +1,5 @@
 """The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits, or v."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -15,10 +13,10 @@ from ..modules import OURS, Modules
 from ..parts import head_inputs, matrix_shape, rows_of, word_size
 from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
-from .dropout import Dropout
 from .encoder import ENCODERS, BiLSTM, Convolution, Projection, WordEmbedding
-from .heads import GatedEncoder, VectorMap, build_head, concat_features
+from .heads import HEADS, GatedEncoder, VectorMap, concat_features, gated
 from .module import ModuleEncoder, ModulePooling
+from .shared import Dropout
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -79,7 +77,8 @@ class Network(nn.Module):
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
         maps = recipe.is_reader or (pair and recipe.pair == "vectors")
         self.vector: Any = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size) if maps else None
-        self.head: Any = build_head(recipe, *head_inputs(recipe, pair), classes)
+        build = HEADS.get(recipe.head)  # a reader's head is `vector`, and nothing more
+        self.head: Any = build(recipe, *head_inputs(recipe, pair), classes) if build else None
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
@@ -90,7 +89,6 @@ class Network(nn.Module):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The parts that are read by rows."""
         return ("words",) if self.grams is None else ("words", "grams")
 
     def forward(
@@ -107,10 +105,17 @@ class Network(nn.Module):
             return Output(self.classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
-        both, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        M, M2 = both.chunk(2)
-        F_r = self.relate(M, M2) if self.gate is None else self.gate.joined(both)
-        return Output(self.classify(F_r), M, A, M2, A2)
+        # through the shared encoder in one call
+        n, n2 = ids.shape[1], ids2.shape[1]
+        if n < n2:
+            ids = nn.functional.pad(ids, (0, n2 - n))
+        elif n2 < n:
+            ids2 = nn.functional.pad(ids2, (0, n - n2))
+        both, A_both = self.embed(torch.cat([ids, ids2]), torch.cat([lengths, lengths2]))
+        (M, M2), (A, A2) = both.chunk(2), A_both.chunk(2)
+        gate = self.gate
+        F_r = self.relate(M, M2) if gate is None else gated(both, gate.W_fp, gate.W_fh)
+        return Output(self.classify(F_r), M, A[..., :n], M2, A2[..., :n2])
 
     def embed(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
@@ -178,15 +183,6 @@ class Network(nn.Module):
         logits: Tensor = head(self.dropout_matrix(features))
         return logits
 
-    def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
-        """Both sentences through the shared encoder in one call: M (2 * batch, r, 2u) of both, A of each."""
-        n, n2 = ids.shape[1], ids2.shape[1]
-        width = max(n, n2)
-        both = torch.cat([_widen(ids, width), _widen(ids2, width)])
-        M, A = self.embed(both, torch.cat([lengths, lengths2]))
-        A1, A2 = A.chunk(2)
-        return M, A1[..., :n], A2[..., :n2]
-
 
 def _mean(rows: Tensor, ids: Tensor) -> Tensor:
     """(p, d): the mean of rows (p, k, d) whose ids are not 0, which are zeros where they are."""
@@ -198,11 +194,6 @@ def round_to_4_bits(rows: Tensor) -> Tensor:
     groups = rows.reshape(-1, GROUP)
     scale = (groups.abs().amax(1, keepdim=True) / TOP_4).clamp(min=1e-7).half().to(rows.dtype)
     return ((groups / scale).round().clamp(-TOP_4, TOP_4) * scale).view_as(rows)
-
-
-def _widen(ids: Tensor, width: int) -> Tensor:
-    more = width - ids.shape[1]
-    return nn.functional.pad(ids, (0, more)) if more else ids
 
 
 def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:

@@ -1,7 +1,5 @@
 """CUDA C++ compiled at run time: NVRTC comes with PyTorch's CUDA builds, so no compiler need be installed."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 from collections.abc import Callable

@@ -6,16 +6,13 @@ Kernels follow each other without a gap once a training step is captured as a CU
 its words by the sentence's length: nothing is reversed or moved, and padding is never read.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ..optional_triton import tl, triton
-from .packing import pad_units
+from ..shared import pad_units, tl, triton
 
 ALIGNMENT = 16  # units are padded to a multiple
 
@@ -72,18 +69,13 @@ class _Steps(torch.autograd.Function):
                 FIRST=s == 0, LAST=s == n - 1, CLIP=ctx.clip > 0, **sizes,
             )  # fmt: skip
         by_direction = d_gates.view(-1, 2, 4 * u).transpose(0, 1)  # (2, batch * n, 4u)
-        dW_hh = torch.bmm(by_direction.transpose(1, 2), _states_before(H).flatten(0, 1).transpose(0, 1))
+        pad = torch.nn.functional.pad  # the state before each word: zero at the ends and on padding
+        before = [pad(H[:, :-1, 0], (0, 0, 1, 0)), pad(H[:, 1:, 1], (0, 0, 0, 1))]  # (batch, n, u) each
+        dW_hh = torch.bmm(by_direction.transpose(1, 2), torch.stack(before).flatten(1, 2))
         dW_ih = (d_gates.T @ S.reshape(-1, d)).view_as(W_ih)
         dS = (d_gates @ W_ih.flatten(0, 1)).view_as(S)
         db = d_gates.sum(0, dtype=torch.float32).to(S.dtype).view(2, 4 * u)
         return dS, None, dW_ih, dW_hh, db, None
-
-
-def _states_before(H: Tensor) -> Tensor:
-    """(batch, n, 2, u): the state before each word; zero at the ends and on padding."""
-    pad = torch.nn.functional.pad
-    forwards, backwards = H[:, :-1, 0], H[:, 1:, 1]
-    return torch.stack([pad(forwards, (0, 0, 1, 0)), pad(backwards, (0, 0, 0, 1))], dim=2)
 
 
 def _launch(batch: int, u: int, inner: int) -> tuple[tuple[int, int, int], dict[str, Any]]:
