@@ -21,7 +21,7 @@ from limelight.explain import measure_lifts
 from limelight.explain.intervals import Difference, mean_of, share_of
 from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _mark, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
-from limelight.explain.pages import render_lifts
+from limelight.explain.report import render_lifts
 from limelight.explain.statements import certain_statements
 from limelight.network.parts import state_size
 from limelight.runtime.model import Model

@@ -15,13 +15,19 @@ from labelling.test_groups import reference_centres
 from labelling.test_health_rules import EvenReader
 from labelling.test_session import ToyReader, make_texts, start
 from limelight.labelling import groups
-from limelight.labelling.choose import Surroundings, uncertain
-from limelight.labelling.estimate import Estimate, advise
 from limelight.labelling.groups import Grouping, find_centres
-from limelight.labelling.health import Duplicate, Health, Suspect, TextIssue, _Found, check
-from limelight.labelling.health_files import health_page, save_health
-from limelight.labelling.languages import other_languages
-from limelight.labelling.learner import Learner
+from limelight.labelling.health import (
+    Duplicate,
+    Health,
+    Suspect,
+    TextIssue,
+    _Found,
+    check,
+    health_page,
+    other_languages,
+    save_health,
+)
+from limelight.labelling.learner import Estimate, Learner, Surroundings, advise, uncertain
 from limelight.labelling.left_out import Judged, find_neighbours
 from limelight.labelling.people import Assigned, Tab
 from limelight.labelling.refit import Fitted

@@ -16,7 +16,7 @@ from ._results import check_out, output_format
 from ._rows import standard_input
 
 if TYPE_CHECKING:
-    from ..search.hit import Hit
+    from ..search.hit_words import Hit
     from ..search.words import WordRules
 
 HELP = "search an index by meaning and words"

@@ -1,20 +1,27 @@
-"""What a labelling learns: a model of the labels so far, what to label next, how far it is."""
+"""What a labelling learns: a model of the labels so far, what to label next, how far it is.
+
+Next comes a text that is uncertain, unlike those labelled, and not like the others chosen. But texts that
+were chosen because they are hard, or accepted because they are easy, say little about how accurate the model
+is on the others. The rows of a table have a random order (vectors.py), and every second label is of the next
+text in it. The texts at its start, all labelled, are a fair sample of the table, less those that were chosen
+by the model: of the texts that are left, that is. Each is judged by the model that was fitted without it. The
+share that is right has Wilson's interval.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..tables.rows import Row
 from ..text.labels import readable
+from ..text.metrics import wilson
 from ..text.reasons import with_reasons
 from .answers import Answers
-from .choose import CANDIDATES, RANDOM_SHARE, Surroundings, pick, uncertain
-from .estimate import Estimate, advise, estimate
 from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
@@ -27,6 +34,14 @@ ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all
 MAX_MODEL_WEIGHT = 10.0  # texts of each class, at most, that a model to start from counts for
 MODEL_TEXTS = 500  # that it is asked about
 MARK_WEIGHT = 0.5  # texts that marked words count for
+RANDOM_SHARE = 0.5  # of the labels: those of texts drawn at random
+CANDIDATES = 2000  # texts that are looked at for each choice
+MEASURED = 2000  # texts by which it is seen how they vary
+DIRECTIONS = 64
+NOISE = 0.3  # of a label, where a text's vector has the length 1
+MIN_SAMPLE = 10  # texts in the sample, before there is a range
+MIN_SAMPLE_FOR_SHARE = 50  # with fewer, one share would say more than is known
+MAX_WIDTH = 0.2  # of the interval: a wider one may hide that the model is poor
 
 
 class Learner:
@@ -249,3 +264,112 @@ class Learner:
         return sorted(
             found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH) / ENOUGH
         )
+
+
+def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:
+    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half.
+
+    >>> uncertain(np.array([[3.0, 3.0, 0.0], [9.0, 0.0, 0.0]]), several=False).round(3).tolist()
+    [1.0, 0.0]
+    """
+    if several:
+        gap = np.abs(logits).min(axis=1)
+    elif logits.shape[1] < 2:
+        return np.ones(len(logits))
+    else:
+        top = np.partition(logits, -2, axis=1)
+        gap = top[:, -1] - top[:, -2]
+    return np.asarray(2 / (1 + np.exp(np.minimum(gap, 50))))
+
+
+class Surroundings:
+    """What a label tells about the texts around it: the matrix of all vectors, and `rows` that stand for all.
+
+    Labels are taken for noisy measurements of a linear function of the directions in which texts vary most.
+    Each reduces the variance of the function's value elsewhere, in closed form: more where there are many
+    texts like it, less where some of them have a label already.
+    """
+
+    def __init__(self, matrix: np.ndarray, rows: np.ndarray) -> None:
+        self._matrix = matrix
+        rows = rows[:MEASURED]
+        self._centre = matrix[rows].mean(axis=0) if len(rows) else np.zeros(matrix.shape[1], np.float32)
+        D = matrix[rows] - self._centre
+        values, directions = np.linalg.eigh(D.T @ D)
+        self._basis = directions[:, np.argsort(-values)[:DIRECTIONS]].astype(np.float32)
+        self._places = np.full((len(matrix), self._basis.shape[1]), np.nan, np.float32)
+
+    def gain(self, rows: np.ndarray, weights: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+        """(rows,): by how much a label of each would reduce the variance at all of them, by their weights."""
+        D, L = self._places_of(rows), self._places_of(labelled)
+        V = np.linalg.inv(np.eye(D.shape[1]) + L.T @ L / NOISE).astype(np.float32)  # the variance so far
+        DV = D @ V
+        S = (D * weights[:, None].astype(np.float32)).T @ D
+        return np.asarray(((DV @ S) * DV).sum(axis=1) / (NOISE + (DV * D).sum(axis=1)))
+
+    def _places_of(self, rows: np.ndarray) -> np.ndarray:
+        """(rows, directions), each computed once."""
+        new = rows[np.isnan(self._places[rows, 0])]
+        self._places[new] = (self._matrix[new] - self._centre) @ self._basis
+        return np.asarray(self._places[rows])
+
+
+def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
+    """The most useful `count` texts X (n, size), each the less useful the more it is like one picked before.
+
+    >>> pick(np.array([1.0, 0.9, 0.5]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 2)
+    [0, 2]
+    """
+    left, found = useful.astype(np.float64), list[int]()
+    while len(found) < min(count, len(left)):
+        if found:
+            left *= 1 - np.clip(X @ X[found[-1]], 0, 1) ** 2
+            left[found] = -1
+        found.append(int(np.argmax(left)))
+    return found
+
+
+class Estimate(NamedTuple):
+    """How many of the texts drawn at random are right, and the 95% interval of the accuracy."""
+
+    right: int
+    drawn: int
+    low: float
+    high: float
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that is right; None of a sample that is too small for one number."""
+        return self.right / self.drawn if self.drawn >= MIN_SAMPLE_FOR_SHARE else None
+
+    def __str__(self) -> str:
+        share = "" if self.accuracy is None else f"{self.accuracy:.0%}, "
+        interval = f"{self.low:.0%} to {self.high:.0%} with 95% confidence"
+        return f"accuracy {share}{interval}, from {self.drawn:,} texts drawn at random"
+
+
+def estimate(correct: np.ndarray) -> Estimate | None:
+    """From a fair sample: whether each text is right (n,).
+
+    >>> print(estimate(np.array([True] * 40 + [False] * 10)))
+    accuracy 80%, 67% to 89% with 95% confidence, from 50 texts drawn at random
+    >>> print(estimate(np.array([True] * 8 + [False] * 2)))
+    accuracy 49% to 94% with 95% confidence, from 10 texts drawn at random
+    """
+    n, right = len(correct), int(np.sum(correct))
+    return Estimate(right, n, *wilson(right / n, n)) if n >= MIN_SAMPLE else None
+
+
+def advise(found: Estimate | None, drawn: int) -> str:
+    """What to do next, in one sentence.
+
+    >>> advise(None, 7)
+    'Go on: 3 more texts drawn at random give a first estimate.'
+    """
+    if found is None:
+        more = MIN_SAMPLE - drawn
+        gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"
+        return f"Go on: {gives} a first estimate."
+    if found.accuracy is None or found.high - found.low > MAX_WIDTH:
+        return "The estimate is rough: go on, more texts drawn at random are needed."
+    return "Where the curve no longer rises, more labels add little."

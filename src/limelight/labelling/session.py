@@ -23,8 +23,7 @@ import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least, check_choice, warn
 from .answers import Answers
-from .events import CHOSEN, Event, text_keys
-from .journal import Journal
+from .journal import CHOSEN, Event, Journal, text_keys
 from .learner import Learner
 from .people import Assigned, Tab, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import LimelightError, bad_value
-from .events import Event
-from .journal import Journal
+from .journal import Event, Journal
 
 Labels = tuple[str, ...]
 

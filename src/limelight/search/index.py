@@ -19,20 +19,20 @@ from ..text.tokenizer import UNKNOWN
 from .build import (
     add_corpus,
     build,
+    compact,
     delete_rows,
     encode,
     new_config,
     open_model,
+    tidy,
     word_rules,
     writing,
 )  # fmt: skip
-from .compact import compact, tidy
 from .corpus import Corpus, Row
-from .exact import ExactSearch
 from .filters import Filters, make_conditions, shown
-from .hit import Hit
-from .hit_words import find_words
+from .hit_words import Hit, find_words
 from .index_folder import check_shards, open_shards, read_config
+from .nearest import ExactSearch
 from .ranking import SCORERS, Ranked, Ranking
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again

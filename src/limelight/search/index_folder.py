@@ -1,6 +1,6 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
-docs/search.md has the files, shards.py and deleted.py what is in them. A file's name has the start of its
+docs/search.md has the files, shards.py what is in most of them. A file's name has the start of its
 SHA-256, and what is in it never changes. index.json is replaced in one step: whoever reads the folder sees
 all of a change or none of it, however the process that writes ends.
 """
@@ -21,11 +21,11 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LimelightError, damaged, tidy_os_errors
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
-from .deleted import DeletedEntry, read_deleted
-from .shards import Shard, ShardEntry, map_shard
+from .shards import Shard, ShardEntry, map_shard, map_tensors
 from .words import LANGUAGES, RULES
 
 FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
@@ -261,3 +261,38 @@ def _checksum(data: Mapping[str, Any]) -> str:
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
     except RecursionError:
         raise damaged(f"{FILE} is nested too deeply; build the index again") from None
+
+
+@dataclass(frozen=True)
+class DeletedEntry:
+    """What index.json says of the file. Texts that were added later are not deleted."""
+
+    file: str
+    rows: int  # the texts that it has bits for
+    count: int  # of them that are deleted
+    bytes: int
+    sha256: str
+
+
+def write_deleted(folder: Path, dead: np.ndarray) -> DeletedEntry:
+    """Write which texts are deleted, (texts,); no index.json names the file yet."""
+    content = b"".join(safetensors_pieces({"deleted": np.packbits(dead)}))
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"deleted-{digest[:16]}.safetensors"
+    write_file(folder / name, content)
+    return DeletedEntry(name, len(dead), int(dead.sum()), len(content), digest)
+
+
+def read_deleted(file: BinaryIO, entry: DeletedEntry) -> np.ndarray:
+    """Which texts are deleted, (entry.rows,). Every byte is checked: a search must never find one of them."""
+    if hashlib.sha256(file.read()).hexdigest() != entry.sha256:
+        raise damaged(f"{entry.file} was altered: its checksum does not match; build the index again")
+    file.seek(0)
+    _, arrays = map_tensors(file, entry.file, entry.bytes, {"deleted": np.uint8})
+    bits = arrays["deleted"]
+    if bits.shape != ((entry.rows + 7) // 8,):
+        raise damaged(f"{entry.file} is damaged: it is not of {entry.rows:,} texts; build the index again")
+    dead = np.unpackbits(bits)[: entry.rows].astype(bool)
+    if int(dead.sum()) != entry.count:
+        raise damaged(f"{entry.file} is damaged: not {entry.count:,} texts; build the index again")
+    return dead

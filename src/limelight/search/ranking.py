@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .approximate import ApproximateSearch, Signs, is_worthwhile
-from .exact import ExactSearch, score_places
+from .nearest import ApproximateSearch, ExactSearch, Signs, is_worthwhile, score_places
 from .postings import WordSearch
 from .shards import Shard, living_texts
 from .words import WordRules

@@ -18,7 +18,7 @@ from ..reading.pieces import split_pieces
 from ..tables.cells import KeptColumns, NewColumn, find_type
 from ..tables.rows import Row
 from ..tables.writers import Values, write_table
-from .hit import Hit
+from .hit_words import Hit
 from .words import WordRules
 
 

@@ -22,8 +22,7 @@ from .api.openapi import document, page
 from .api.routes import FIELDS, Routes
 from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
-from .explorer.explored import ExploredData
-from .explorer.neighbours import Neighbours
+from .explorer.explored import ExploredData, Neighbours
 from .explorer.routes import Explorer
 from .http.guard import check_token, describe_error, guarded
 from .http.limits import Limits

@@ -30,8 +30,7 @@ from ..http.fields import FLAG, SHARE, TEXT, TEXTS, Fields, Schema, list_of, one
 from ..http.limits import Limits, RequestError
 from ..http.metrics import Metrics
 from ..http.posts import Answer, Posts
-from .batching import Batcher, Compute
-from .computing import comparisons, cut_pieces, matrices, predictions, readings, vectors
+from .batching import Batcher, Compute, comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .models import ServedModels
 
 TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes

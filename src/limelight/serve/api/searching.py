@@ -16,8 +16,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from ...errors import LimelightError
-from ...search.hit import Hit
-from ...search.hit_words import find_words
+from ...search.hit_words import Hit, find_words
 from ...search.index import Index
 from ...search.index_folder import FILE
 from ..http.bodies import Body, Item, check_words, texts_of

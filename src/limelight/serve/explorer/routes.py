@@ -19,8 +19,7 @@ from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
 from ..page.answer import page_answer
 from ..page.bundle import about_model
-from .explored import ExploredData
-from .neighbours import Neighbours
+from .explored import ExploredData, Neighbours
 
 SIMILAR_WORDS = 6  # words to choose from
 MAX_CHARACTERS = 1000  # of a word, or of what is looked for in the data

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ...labelling.groups import distinguishing_words
+from ...labelling.health import check
 from ...labelling.session import LabelSession
 from ...labelling.views import Answer
 from ..http.bodies import Body
@@ -26,7 +27,6 @@ from ..http.metrics import log
 from ..http.posts import Posts, Workers
 from ..page.answer import page_answer
 from ..page.plane import Plane, spread
-from .checks import check_labels
 from .table_saver import TableSaver
 
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
@@ -39,6 +39,7 @@ WORDS = text(1000)  # a note, or what is looked for
 LABELS = {**WORDS, "type": ["string", "array"], "items": TEXT, "description": "a label or a list of labels"}
 # What a person says that cannot be: the page is told, and nothing is written.
 FAULTS = dict.fromkeys(("class-unknown", "class-exists", "label-count", "option-value"), 422)
+SHOWN = 100  # findings of each kind
 
 
 class Labeller:
@@ -358,3 +359,25 @@ def close(labeller: Labeller) -> int:
         return labeller.saver.close()
     finally:
         labeller.session.close()
+
+
+def check_labels(session: LabelSession) -> dict[str, Any]:
+    """Suspected labels, duplicates with different labels and confused classes, of the labels so far."""
+    said = {row: session.said(row) for row in np.flatnonzero(session.vectors.is_read).tolist()}
+    rows = [row for row, each in said.items() if each and each.labels and len(each.labels) == 1]
+    labels = [said[row].labels[0] for row in rows]  # type: ignore[union-attr,index]
+    texts = [session.texts[row] for row in rows]
+    found = check(texts, labels, reader=session.vectors.reader, vectors=session.vectors.matrix[rows])
+    suspects = [
+        {**each._asdict(), "row": rows[each.row], "text": texts[each.row]} for each in found.suspects[:SHOWN]
+    ]
+    duplicates = [
+        {**each._asdict(), "row": rows[each.row], "row2": rows[each.row2],
+         "text": texts[each.row], "text2": texts[each.row2]}
+        for each in found.duplicates[:SHOWN]
+    ]  # fmt: skip
+    return {
+        "checked": len(rows), "suspects": suspects, "duplicates": duplicates,
+        "confused": [each._asdict() for each in found.confused],
+        "count": len(found.suspects), "about": found.about_suspects, "remarks": found.remarks,
+    }  # fmt: skip
