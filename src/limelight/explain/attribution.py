@@ -42,9 +42,7 @@ def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     if by == "attention":
         return [np.concatenate([side.overall for side in each.sides]) for each in read.readings]
     if by == "effect":
-        return [
-            np.concatenate([np.asarray(side.supporting) for side in each.sides]) for each in read.readings
-        ]
+        return [np.concatenate([side.supporting for side in each.sides]) for each in read.readings]
     return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
 
 

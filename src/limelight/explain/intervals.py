@@ -191,9 +191,6 @@ def certain(chances: list[float]) -> list[bool]:
     >>> certain([0.001, 0.03, 0.04, 0.6])
     [True, False, False, False]
     """
-    order = np.argsort(chances, kind="stable")
-    passed = np.flatnonzero(
-        np.asarray(chances)[order] <= FALSE_SHARE * np.arange(1, len(order) + 1) / max(len(order), 1)
-    )
-    limit = chances[int(order[passed[-1]])] if len(passed) else -1.0
+    ranked, n = sorted(chances), len(chances)
+    limit = max((chance for k, chance in enumerate(ranked, 1) if chance <= FALSE_SHARE * k / n), default=-1.0)
     return [chance <= limit for chance in chances]

@@ -70,9 +70,8 @@ class Leaks:
         """The words that moved answers most, all in all, among those that say where a text is from."""
         texts = max(self._groups.total(), 1)
         shares = {group: count / texts for group, count in self._groups.items()}
-        leaks = [
-            _leak(word, entry, self._names, shares) for word, entry in self._found.items() if _is_word(word)
-        ]
+        words = ((word, entry) for word, entry in self._found.items() if _is_word(word))
+        leaks = (_leak(word, entry, self._names, shares) for word, entry in words)
         kept = [each for each in leaks if each is not None and each.weight > 0]
         return tuple(sorted(kept, key=lambda each: (-each.weight * each.texts, each.word))[:MAX_LEAKS])
 

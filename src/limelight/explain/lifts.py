@@ -307,10 +307,8 @@ class AspectTexts:
             own = (trend(self._ordinals[here][dated], each[dated]) for each in self._by_refits(a, here).T)
             change = widened(change, self._error(np.array([each.difference for each in own if each])))
         count = len(periods.labels)
-        by_period = means(effect, codes, count), means(self._values[here], codes, count)
-        return lift._replace(
-            periods=tuple(by_period[0]), change=change, answers_by_period=tuple(by_period[1])
-        )
+        effects, answers = (tuple(means(x, codes, count)) for x in (effect, self._values[here]))
+        return lift._replace(periods=effects, change=change, answers_by_period=answers)
 
     def _by_refits(self, a: int, here: np.ndarray) -> np.ndarray:
         """(texts, refits): the effects of an aspect by the refitted heads; of none, no columns."""

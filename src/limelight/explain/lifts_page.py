@@ -74,14 +74,13 @@ class LiftsPage:
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
         most = max(self.mentioned, key=lambda each: each.texts)
-        told = [
-            f"{most.share:.0%} of the texts speak of {plain_name(most.name)}, more than of anything else."
+        name = plain_name(most.name)
+        told = [f"{most.share:.0%} of the texts speak of {name}, more than of anything else."]
+        gaps = [
+            (abs(each.apart.difference), each) for each in self.mentioned if each.stands_out and each.apart
         ]
-        apart = [each for each in self.mentioned if each.stands_out and each.apart]
-        if apart:
-            told.append(
-                self._beside(max(apart, key=lambda each: abs(each.apart.difference if each.apart else 0)))
-            )
+        if gaps:
+            told.append(self._beside(max(gaps, key=lambda pair: pair[0])[1]))
         if self.lifts.groups and not self.by_class and self.certain:
             what = f"{'difference' if self.certain == 1 else 'differences'} by {self.lifts.groups.by}"
             told.append(f"{self.certain:,} {what} {'is' if self.certain == 1 else 'are'} certain.")
@@ -91,10 +90,8 @@ class LiftsPage:
         assert each.answers is not None
         assert each.others is not None
         own, others = (self.answer(found.mean) for found in (each.answers, each.others))
-        stars = " stars" if self.lifts.unit == "stars" else ""
-        return (
-            f"Those that speak of {plain_name(each.name)} gave {own}{stars} on average, the others {others}."
-        )
+        own += " stars" if self.lifts.unit == "stars" else ""
+        return f"Those that speak of {plain_name(each.name)} gave {own} on average, the others {others}."
 
     def answer(self, found: Mean | None) -> str:
         return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"

@@ -273,6 +273,5 @@ def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:
     confusion = report.metrics.confusion
     wrong = confusion * (1 - np.eye(len(confusion), dtype=int))
     orders = np.argsort(-wrong, axis=1, kind="stable")[:, :MAX_TAKEN_FOR]
-    return [
-        [(int(j), int(row[j])) for j in order if row[j]] for row, order in zip(wrong, orders, strict=True)
-    ]
+    pairs = zip(wrong.tolist(), orders.tolist(), strict=True)
+    return [[(j, row[j]) for j in order if row[j]] for row, order in pairs]

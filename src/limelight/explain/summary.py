@@ -160,9 +160,8 @@ class Summary:
             look = f"look into {plain_name(each.aspect)}, of which reviews speak worse than elsewhere"
             said.append(f"{_shortened(each.group)}: {look}.")
         for each in self.of_kind(GROUP, 1)[:2]:
-            said.append(
-                f"{_shortened(each.group)}: see what the others can learn about {plain_name(each.aspect)}."
-            )
+            look = f"see what the others can learn about {plain_name(each.aspect)}"
+            said.append(f"{_shortened(each.group)}: {look}.")
         for sign, todo in ((-1, "Find out what has become worse in"), (1, "Keep what has become better in")):
             if names := [plain_name(each.aspect) for each in self.of_kind(TREND, sign)]:
                 said.append(f"{todo} {listed(names[:3])}.")
@@ -203,10 +202,9 @@ class Summary:
         """Two clauses that praise and two that blame, each of another aspect and from another review."""
         found: dict[int, tuple[str, Quote]] = {}
         for side, sign, most in (("best", -1, MAX_QUOTES // 2), ("worst", 1, MAX_QUOTES)):
-            listed = [
-                (quote, plain_name(each.name)) for each in self.aspects for quote in getattr(each, side)
-            ]
-            for quote, name in sorted(listed, key=lambda each: sign * each[0].effect):
+            told = [(quote, each.name) for each in self.aspects for quote in getattr(each, side)]
+            for quote, aspect in sorted(told, key=lambda each: sign * each[0].effect):
+                name = plain_name(aspect)
                 is_new = quote.text not in found and name not in [other for other, _ in found.values()]
                 if is_new and len(found) < most:
                     found[quote.text] = name, quote

@@ -86,7 +86,5 @@ class Answers:
         W = self.fitted.W
         if self.several or len(W) == 1:
             return np.asarray(W[best])
-        others = task_of(self.several).activate(
-            np.delete(logits, best)[None]
-        )  # also where the best is certain
+        others = task_of(False).activate(np.delete(logits, best)[None])  # also where the best is certain
         return np.asarray(W[best] - others[0] @ np.delete(W, best, axis=0))

@@ -8,8 +8,9 @@ probable labels come first. What is found is written as a page, or as a table wi
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,11 @@ SAME = 0.95  # cosine from which two texts are near duplicates
 EXPLAINED = 200  # suspects whose words are found: each costs a reading
 WORDS = 4  # that made a label suspect
 MAX_PAIRS, LEAST_CONFUSED = 10, 0.15  # of classes; what share of their texts goes to the other
-_OF_WORD: dict[str, set[str]] = {}
+MIN_HITS = 2  # small words of another language, and that many more than of the table's own
+_LANGUAGES: defaultdict[str, list[str]] = defaultdict(list)  # that have a small word
+for _language, _words in sorted(SMALL_WORDS.items()):
+    for _word in _words:
+        _LANGUAGES[_word].append(_language)
 SHOWN = 100  # findings of each kind on the page
 PAGES = (".html", ".htm")
 NEW = tuple(NewColumn(name, "label", "text") for name in ("row", "issue", "label", "suggested", "about"))
@@ -141,7 +146,14 @@ def check(
     texts = texts_of(texts)
     if len(texts) != len(labels):
         raise LimelightError(f"{len(texts)} texts and {len(labels)} labels", code="lengths-differ")
-    issues, usable = _unusable(texts, labels)
+    issues, usable = [], []
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        if is_missing(text) or not str(text).strip():
+            issues.append(TextIssue(row, "empty", "there is no text"))
+        elif is_missing(label) or not str(label).strip():
+            issues.append(TextIssue(row, "no label", "there is no label"))
+        else:
+            usable.append(row)
     names = ["" if is_missing(label) else str(label).strip() for label in labels]
     classes = _classes([names[row] for row in usable])
     reader = Reader.load(reader) if isinstance(reader, str) else reader
@@ -161,18 +173,6 @@ def check(
         texts, names, counts, found.suspects(), found.duplicates(), found.confused(),
         sorted(issues), quality, remarks.lines(counts),
     )  # fmt: skip
-
-
-def _unusable(texts: Sequence[Any], labels: Sequence[Any]) -> tuple[list[TextIssue], list[int]]:
-    issues, usable = [], []
-    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        if is_missing(text) or not str(text).strip():
-            issues.append(TextIssue(row, "empty", "there is no text"))
-        elif is_missing(label) or not str(label).strip():
-            issues.append(TextIssue(row, "no label", "there is no label"))
-        else:
-            usable.append(row)
-    return issues, usable
 
 
 def _classes(names: Sequence[str]) -> list[str]:
@@ -219,8 +219,9 @@ class _Found(NamedTuple):
         for k, parts in zip(places, self.reader.word_parts([self.texts[k] for k in places]), strict=True):
             weights = parts.parts @ (W[better[k]] - W[self.y[k]])
             cut = [self.texts[k][slice(*place)] for place in parts.offsets]
-            order = [j for j in np.argsort(-weights, kind="stable") if weights[j] > 0 and _is_word(cut[j])]
-            found.append(tuple((cut[j], float(weights[j])) for j in order[:WORDS]))
+            order = (j for j in np.argsort(-weights, kind="stable") if weights[j] > 0)
+            words = ((cut[j], float(weights[j])) for j in order if any(map(str.isalnum, cut[j])))
+            found.append(tuple(islice(words, WORDS)))
         return found
 
     def duplicates(self) -> list[Duplicate]:
@@ -253,16 +254,6 @@ class _Found(NamedTuple):
         return ConfusedPair(self.classes[a], self.classes[b], float(share), len(places), *words)
 
 
-def _is_word(text: str) -> bool:
-    return any(character.isalnum() for character in text)
-
-
-for _language, _words in SMALL_WORDS.items():
-    for _word in _words:
-        _OF_WORD.setdefault(_word, set()).add(_language)
-MIN_HITS = 2  # small words of another language, and that many more than of the table's own
-
-
 def other_languages(texts: Sequence[str]) -> dict[int, str]:
     """The texts that are not in the language of most, and which one they are in, or their script.
 
@@ -287,7 +278,7 @@ def other_languages(texts: Sequence[str]) -> dict[int, str]:
 
 def _count(text: str) -> Counter[str]:
     words = (text[start:end].casefold() for start, end, _ in find_words(text))
-    return Counter(language for word in words for language in sorted(_OF_WORD.get(word, ())))
+    return Counter(language for word in words for language in _LANGUAGES.get(word, ()))
 
 
 def _script(text: str) -> str:
@@ -367,10 +358,5 @@ def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
 
 
 def health_page(health: Health, data: str) -> str:
-    kinds = {
-        title: [each for each in health.issues if each.kind == kind] for kind, title in KINDS.items()
-    }  # fmt: skip
-    return render_page(
-        "check.html.jinja", title=f"The labels of {data}", health=health, shown=SHOWN,
-        kinds={title: found for title, found in kinds.items() if found},
-    )  # fmt: skip
+    title = f"The labels of {data}"
+    return render_page("check.html.jinja", title=title, health=health, shown=SHOWN, kinds=KINDS)

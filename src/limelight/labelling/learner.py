@@ -89,11 +89,13 @@ class Learner:
         if self.space is not None and self.classes:
             prior = self._prior(state, texts)
             if len(self.rows) or prior[1].any():
-                X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
-                self.fitted = fit(
-                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
-                )
-        self._note_history()
+                X, how = self.vectors.matrix[self.rows], dict[str, Any](several=self.several, prior=prior)
+                more = self._marked(state, texts)
+                self.fitted = fit(X, self.Y, self.space, weights=self.weights, more=more, **how)
+        # After an undo, what came later is forgotten.
+        self.history = [each for each in self.history if each.labels < len(self.rows)]
+        if found := self._estimate():
+            self.history.append(Point(len(self.rows), found.accuracy, found.low, found.high))
 
     def _look_around(self) -> bool:
         """Whether so many more texts were read that distances are to be measured again."""
@@ -124,9 +126,8 @@ class Learner:
                 found.append((row, said))
         together = Counter(said.event for _, said in found)
         self.rows = np.array([row for row, _ in found], int)
-        self.weights = np.array(
-            [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found], np.float32
-        )
+        weights = [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found]
+        self.weights = np.array(weights, np.float32)
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
         for place, (_, said) in enumerate(found):
             self.Y[place, [column[name] for name in said.labels or ()]] = 1
@@ -178,13 +179,6 @@ class Learner:
             self._vectors[text] = self.vectors.encode([text])[0]
         return self._vectors[text]
 
-    def _note_history(self) -> None:
-        """The accuracy as it is estimated now; after an undo, what came later is forgotten."""
-        self.history = [each for each in self.history if each.labels < len(self.rows)]
-        found = self._estimate()
-        if found is not None:
-            self.history.append(Point(len(self.rows), found.accuracy, found.low, found.high))
-
     def _estimate(self) -> Estimate | None:
         if self.fitted is None:
             return None
@@ -235,19 +229,16 @@ class Learner:
             dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(),
             advise(found, drawn),
         )  # fmt: skip
-        if found is None:
+        if found is None or self.fitted is None:
             return progress
-        near = self._near() if self.ordered and found.accuracy is not None else None
-        return progress._replace(
-            accuracy=found.accuracy, low=found.low, high=found.high, near=near,
-            estimate=f"{found}{'' if near is None else f'; {near:.0%} at most one class away'}",
-        )  # fmt: skip
-
-    def _near(self) -> float:
-        """The share of the random sample whose answer is at most one class away."""
-        assert self.fitted is not None
+        progress = progress._replace(
+            accuracy=found.accuracy, low=found.low, high=found.high, estimate=str(found)
+        )
+        if not self.ordered or found.accuracy is None:
+            return progress
         answers, labels = (each[self.drawn].argmax(axis=1) for each in (self.fitted.left_out, self.Y))
-        return float((np.abs(answers - labels) <= 1).mean())
+        near = float((np.abs(answers - labels) <= 1).mean())
+        return progress._replace(near=near, estimate=f"{found}; {near:.0%} at most one class away")
 
     def _needs(self) -> list[Need]:
         """Classes by how many more labels would help: those with few labels, then those often mistaken."""
@@ -261,9 +252,7 @@ class Learner:
             wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
             other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
             found.append(Need(name, self.by_class[name], len(own), int(right.sum()), other))
-        return sorted(
-            found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH) / ENOUGH
-        )
+        return sorted(found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH))
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:

@@ -69,10 +69,10 @@ def measure_agreement(
     said: Mapping[str, Mapping[str, Said]], ordered: bool, classes: Sequence[str]
 ) -> Agreement:
     """Krippendorff's alpha over all people, and of every two, on the texts they share."""
-    units = [
-        {person: each.labels for person, each in by.items() if each.labels is not None}
-        for by in said.values()
-    ]
+    units: list[dict[str, Labels]] = []
+    for by in said.values():
+        labels = ((person, each.labels) for person, each in by.items())
+        units.append({person: tuple(sorted(names)) for person, names in labels if names is not None})
     units = [unit for unit in units if len(unit) > 1]
     people = tuple(sorted({person for unit in units for person in unit}))
     order: dict[Labels, int] | None = {(name,): k for k, name in enumerate(classes)} if ordered else None
@@ -80,7 +80,7 @@ def measure_agreement(
     for pair in combinations(people, 2):
         both = [(unit[pair[0]], unit[pair[1]]) for unit in units if pair[0] in unit and pair[1] in unit]
         if both:
-            same = sum(_normal(a) == _normal(b) for a, b in both)
+            same = sum(a == b for a, b in both)
             pairs[pair] = len(both), same / len(both), alpha(both, order)
     return Agreement(people, len(units), alpha([list(unit.values()) for unit in units], order), pairs)
 
@@ -92,16 +92,13 @@ def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None 
     >>> round(alpha(units), 4)
     0.5333
     """
-    values: Counter[Labels] = Counter(_normal(each) for unit in units for each in unit)
+    units = [[tuple(sorted(each)) for each in unit] for unit in units]
+    values = Counter(each for unit in units for each in unit)
     n = sum(values.values())
     if n < 2:
         return None
     apart = _rank_distance(values, order) if order is not None else lambda a, b: float(a != b)
-    observed = sum(
-        2 * apart(_normal(a), _normal(b)) / (len(unit) - 1)
-        for unit in units
-        for a, b in combinations(unit, 2)
-    )
+    observed = sum(2 * apart(a, b) / (len(unit) - 1) for unit in units for a, b in combinations(unit, 2))
     expected = sum(2 * values[a] * values[b] * apart(a, b) for a, b in combinations(values, 2)) / (n - 1)
     return None if expected == 0 else 1 - observed / expected
 
@@ -114,7 +111,3 @@ def _rank_distance(values: Counter[Labels], order: Mapping[Labels, int]) -> Call
         before[each] = total + values[each] / 2
         total += values[each]
     return lambda a, b: (before[a] - before[b]) ** 2
-
-
-def _normal(labels: Labels) -> Labels:
-    return tuple(sorted(labels))

@@ -84,9 +84,8 @@ class LabelSession:
         if gone := check_fits(self._journal, self._state, self._rows, several):
             todo = "they keep their labels, and are written below its rows"
             warn(f"{len(gone):,} labelled texts are no longer in the table: {todo}")
-        self._unrecorded = [
-            self.keys[row] for row, _ in self._holding() if self.keys[row] not in self._journal.texts
-        ]
+        spoken = (self.keys[row] for row, _ in self._holding())
+        self._unrecorded = [key for key in spoken if key not in self._journal.texts]
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
         how: dict[str, Any] = {"several": several, "ordered": ordered, "model": model}
         self._learner = Learner(self.vectors, self._order, self.keys, **how)
@@ -390,9 +389,8 @@ class LabelSession:
             state, gone = self._state, texts_gone(self._journal, self._state, self._rows)
             texts = gone | dict(zip(self.keys, self.texts, strict=True))
             marks = {key: state.spans(key, texts[key]) for key in state.marks if key in texts}
-            labelled = Labelled(
-                self.texts, self.keys, gone, dict(state.holding()), marks, dict(state.notes), self.several
-            )
+            said, notes = dict(state.holding()), dict(state.notes)
+            labelled = Labelled(self.texts, self.keys, gone, said, marks, notes, self.several)
         return save_labels(labelled, path, table, text)  # meanwhile people go on
 
     # ------------------------------------------------------------ inner parts
@@ -461,9 +459,8 @@ class LabelSession:
         if not name.strip() or name != name.strip():
             raise bad_value(f"{name!r} cannot be a class: it needs a name without spaces around it")
         if self.several and SEPARATOR in name:
-            raise bad_value(
-                f"{name!r} cannot be a class: {SEPARATOR} stands between several labels of a text"
-            )
+            fault = f"{name!r} cannot be a class"
+            raise bad_value(f"{fault}: {SEPARATOR} stands between several labels of a text")
 
     def _check_spans(self, row: int, spans: Sequence[Span]) -> list[list[int]]:
         length = len(self.texts[row])

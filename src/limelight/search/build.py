@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import chain, compress, groupby, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from .index_folder import (
     FILE,
     IndexConfig,
     Source,
+    find_rows,
     layout,
     open_shards,
     read_config,
@@ -38,7 +39,6 @@ from .index_folder import (
     write_config,
     write_deleted,
 )  # fmt: skip
-from .keys import find_rows
 from .shards import Shard, ShardEntry, cut_shards, living_texts, pack_shard, quantise, write_shard
 from .words import LANGUAGES, RULES, WordRules
 
@@ -62,11 +62,6 @@ def new_config(
     config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=RULES)
     config.key, config.language = key, language
     return config, loaded
-
-
-def word_rules(config: IndexConfig, model: Model | Reader) -> WordRules:
-    """How the index finds words."""
-    return WordRules(config.language, model.tokenizer)
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -122,11 +117,12 @@ def add_corpus(
     source = _open_source(config, shards, corpus)
     if source is None:
         return 0
-    replaced = _Replaced(config, shards, source)
+    before, first = source.rows, config.rows - source.rows
     if not update:
-        replaced.check_none(corpus)
-    before = source.rows
-    entries, rules = islice(corpus.entries(config.unit), before, None), word_rules(config, model)
+        _check_new(config, shards, corpus, first)
+    entries = islice(corpus.entries(config.unit), before, None)
+    rules = WordRules(config.language, model.tokenizer)
+    dead = ~living_texts(shards)
     with progress_bar(None, initial=before, disable=not progress) as bar:
         for some, source.finished in _with_last(cut_shards(entries, config.shard_rows)):
             parts = []
@@ -138,7 +134,10 @@ def add_corpus(
             config.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             source.rows, config.numbered = source.rows + len(some), source.before + some[-1]["row"]
             if update:
-                replaced.delete(folder, some)
+                keys = dict.fromkeys(entry["columns"][config.key] for entry in some)
+                found = find_rows(config, shards, keys)
+                places = [each for each in chain.from_iterable(found.values()) if each < first]
+                _note_deleted(folder, config, dead, places)
             write_config(folder, config)
     if not source.finished:  # an earlier attempt ended just before it
         source.finished = True
@@ -159,7 +158,9 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     if not found.finished:
         return found
-    living = _count_living(config, shards, found)
+    number = next(k for k, each in enumerate(config.sources) if each is found)
+    first = sum(each.rows for each in config.sources[:number])
+    living = int(living_texts(shards)[first : first + found.rows].sum())
     if living < (1 if config.key is None else found.rows):
         return config.new_source(corpus.name, corpus.sha256, corpus.text)
     what = f"{corpus.name} is already in the index, as {found.name}, with {living:,} texts"
@@ -167,36 +168,22 @@ def _open_source(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus) -
     return None
 
 
-def _count_living(config: IndexConfig, shards: Sequence[Shard], source: Source) -> int:
-    number = next(k for k, each in enumerate(config.sources) if each is source)
-    first = sum(each.rows for each in config.sources[:number])
-    return int(living_texts(shards)[first : first + source.rows].sum())
+def _check_new(config: IndexConfig, shards: Sequence[Shard], corpus: Corpus, first: int) -> None:
+    """Raise if a row before the `first` text of a corpus has the key of one of its rows."""
+    found = find_rows(config, shards, corpus.keys)
+    taken = [key for key, places in found.items() if places[0] < first]
+    if taken:
+        many = f" and {len(taken) - 1:,} more" if len(taken) > 1 else ""
+        fault = f"{corpus.name}: the index already has {config.key} {taken[0][:40]!r}{many}"
+        todo = "replace such rows with --update (in Python: Index.update)"
+        raise LimelightError(f"{fault}; {todo}", code="key-exists")
 
 
-class _Replaced:
-    """The rows of an index that have the keys of the rows of a corpus, which is being added."""
-
-    def __init__(self, config: IndexConfig, shards: Sequence[Shard], source: Source) -> None:
-        self._config, self._shards, self._first = config, shards, config.rows - source.rows
-        self._dead = ~living_texts(shards)
-
-    def check_none(self, corpus: Corpus) -> None:
-        found = find_rows(self._config, self._shards, corpus.keys)
-        taken = [key for key, places in found.items() if places[0] < self._first]
-        if taken:
-            many = f" and {len(taken) - 1:,} more" if len(taken) > 1 else ""
-            fault = f"{corpus.name}: the index already has {self._config.key} {taken[0][:40]!r}{many}"
-            todo = "replace such rows with --update (in Python: Index.update)"
-            raise LimelightError(f"{fault}; {todo}", code="key-exists")
-
-    def delete(self, folder: Path, entries: Sequence[dict[str, Any]]) -> None:
-        """Note in the description that those with the keys of these entries are deleted."""
-        keys = dict.fromkeys(entry["columns"][self._config.key] for entry in entries)
-        found = find_rows(self._config, self._shards, keys)
-        places = [each for some in found.values() for each in some if each < self._first]
-        if places:
-            self._dead[places] = True
-            self._config.deleted = write_deleted(folder, self._dead)
+def _note_deleted(folder: Path, config: IndexConfig, dead: np.ndarray, places: list[int]) -> None:
+    """Note in the description that these texts are deleted too, beside those that are `dead` (texts,)."""
+    if places:
+        dead[places] = True
+        config.deleted = write_deleted(folder, dead)
 
 
 def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
@@ -217,9 +204,7 @@ def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
     config, shards = open_shards(folder)
     found = find_rows(config, shards, keys)
     if found:
-        dead = ~living_texts(shards)
-        dead[[place for places in found.values() for place in places]] = True
-        config.deleted = write_deleted(folder, dead)
+        _note_deleted(folder, config, ~living_texts(shards), list(chain.from_iterable(found.values())))
         write_config(folder, config)
     remove_strays(folder, config)
     return len(found)
@@ -298,9 +283,7 @@ def tidy(folder: Path, rules: WordRules) -> None:
     while size <= config.shard_rows // 2:
         runs = _runs(shards, lambda shard, size=size: len(shard) < size)  # type: ignore[misc]
         if any(len(run) >= MAX_ALIKE for run in runs):
-            config.shards = _rewrite(
-                folder, config, rules, runs, lambda run: len(run) >= MAX_ALIKE, drop=False
-            )
+            config.shards = _rewrite(folder, config, rules, runs, lambda run: len(run) >= MAX_ALIKE, False)
             write_config(folder, config)
             remove_strays(folder, config)
             config, shards = open_shards(folder)
@@ -352,21 +335,12 @@ def _rewrite(
         if not chosen(run):
             new += entries
             continue
-        for vectors, scales, some in _pieces(run, config.shard_rows, drop):
+        every = [(shard, place) for shard in run for place in range(len(shard))]
+        kept = list(compress(every, living_texts(run))) if drop else every
+        for some in cut_shards((shard.entry(place) for shard, place in kept), config.shard_rows):
+            mine, kept = kept[: len(some)], kept[len(some) :]
+            vectors = np.stack([shard.vectors[place] for shard, place in mine])
+            scales = np.array([shard.scales[place] for shard, place in mine], np.float32)
             content = pack_shard(vectors, scales, some, rules, config.key)
             new.append(write_shard(folder, len(new), content, len(some)))
     return new
-
-
-def _pieces(
-    run: Sequence[Shard], rows: int, drop: bool
-) -> Iterator[tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]]:
-    kept = [range(len(shard)) if shard.alive is None or not drop else np.flatnonzero(shard.alive).tolist()
-            for shard in run]  # fmt: skip
-    at = [(shard, place) for shard, places in zip(run, kept, strict=True) for place in places]
-    done = 0
-    for some in cut_shards((shard.entry(place) for shard, place in at), rows):
-        mine = at[done : done + len(some)]
-        vectors = np.stack([shard.vectors[place] for shard, place in mine])
-        yield vectors, np.array([shard.scales[place] for shard, place in mine], np.float32), some
-        done += len(some)

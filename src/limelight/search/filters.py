@@ -37,15 +37,11 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is equal, or not, as a number or as text; or smaller or larger, as a number."""
-        if self.sign not in _ORDERS:
-            return self._equals(value) == (self.sign == "=")
         number, wanted = _number(value), self._wanted
-        return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
-
-    def _equals(self, value: Any) -> bool:
-        if self._wanted is not None:
-            return _number(value) == self._wanted
-        return value is not None and _text(value) == self.value
+        if self.sign in _ORDERS:
+            return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
+        same_text = value is not None and _text(value) == self.value
+        return (same_text if wanted is None else number == wanted) == (self.sign == "=")
 
     @cached_property
     def _wanted(self) -> Decimal | None:

@@ -157,21 +157,20 @@ class _PairFinder:
 
     def explain(self, hits: Sequence[tuple[Hit, bool]]) -> list[Hit]:
         """Each hit with its words, if they are to be found."""
-        parts = iter(self._model.word_parts([hit.text for hit, is_read in hits if is_read]))
-        found = [self._words(hit, next(parts)) if is_read else self._nothing(hit) for hit, is_read in hits]
-        return [replace(hit, words=words) for (hit, _), words in zip(hits, found, strict=True)]
+        parts, found = iter(self._model.word_parts([hit.text for hit, is_read in hits if is_read])), []
+        for hit, is_read in hits:
+            words = HitWords((), None, partial(compare_hit, self._model, self._query, hit))
+            found.append(replace(hit, words=self._with_pairs(words, hit, next(parts)) if is_read else words))
+        return found
 
-    def _nothing(self, hit: Hit) -> HitWords:
-        return HitWords((), None, partial(compare_hit, self._model, self._query, hit))
-
-    def _words(self, hit: Hit, text: TextParts) -> HitWords:
+    def _with_pairs(self, found: HitWords, hit: Hit, text: TextParts) -> HitWords:
         words, parts, vector = self._asked
         matrix = parts @ text.parts.T  # (n, m)
         rest = _rounding(matrix, hit.cosine)
         side = ComparedText(text.text, text.offsets, text.known, text.effects @ vector)
         words2, best = side.words, largest_places(matrix, BEST_PAIRS)
         pairs = tuple((words[s], words2[t], float(matrix[s, t]) + rest) for s, t in best)
-        return replace(self._nothing(hit), pairs=pairs, text=side)
+        return replace(found, pairs=pairs, text=side)
 
 
 def compare_hit(model: Model | Reader, query: str, hit: Hit) -> Comparison:

@@ -25,7 +25,6 @@ from .build import (
     new_config,
     open_model,
     tidy,
-    word_rules,
     writing,
 )  # fmt: skip
 from .corpus import Corpus, Row
@@ -34,6 +33,7 @@ from .hit_words import Hit, find_words
 from .index_folder import check_shards, open_shards, read_config
 from .nearest import ExactSearch
 from .ranking import SCORERS, Ranked, Ranking
+from .words import WordRules
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -77,7 +77,7 @@ class Index:
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
-        self.word_rules = word_rules(self.config, self.model)
+        self.word_rules = WordRules(self.config.language, self.model.tokenizer)
         self._ranking = Ranking(self._shards, self._exact, self._ranking.signs(), self.word_rules)
 
     @classmethod
@@ -146,7 +146,7 @@ class Index:
             given.check(config.unit, self.folder)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
-            tidy(self.folder, word_rules(config, model))
+            tidy(self.folder, WordRules(config.language, model.tokenizer))
         self._reopen()
         return added
 
@@ -175,7 +175,7 @@ class Index:
         with writing(self.folder):
             self._reopen()  # another process may have replaced the one that is open here
             self.config.check_current()
-            compact(self.folder, word_rules(self.config, self.model))
+            compact(self.folder, WordRules(self.config.language, self.model.tokenizer))
         self._reopen()
 
     def verify(self) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
@@ -20,12 +21,12 @@ from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 import numpy as np
 
 from .. import __version__
-from ..errors import LimelightError, damaged, tidy_os_errors
+from ..errors import LimelightError, bad_value, damaged, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
-from .shards import Shard, ShardEntry, map_shard, map_tensors
+from .shards import Shard, ShardEntry, hash_keys, key_text, living_texts, map_shard, map_tensors
 from .words import LANGUAGES, RULES
 
 FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
@@ -296,3 +297,60 @@ def read_deleted(file: BinaryIO, entry: DeletedEntry) -> np.ndarray:
     if int(dead.sum()) != entry.count:
         raise damaged(f"{entry.file} is damaged: not {entry.count:,} texts; build the index again")
     return dead
+
+
+def find_rows(config: IndexConfig, shards: Sequence[Shard], keys: Iterable[Any]) -> dict[str, list[int]]:
+    """The places of the texts of the rows that have these keys; keys that no row has are left out.
+
+    Without a key column, a row's key is its number, counted from 1 over all tables of the index as they were
+    added: in the first table, the row's own number.
+    """
+    texts = dict.fromkeys(map(_checked_key, keys))
+    if config.key is None:
+        found = {key: _by_number(config, shards, key) for key in texts}
+    else:
+        found = _by_column(config.key, shards, list(texts))
+    alive = living_texts(shards)
+    living = {key: [place for place in places if alive[place]] for key, places in found.items()}
+    return {key: places for key, places in living.items() if places}
+
+
+def _checked_key(key: Any) -> str:
+    text = key_text(key)
+    if text is None:
+        raise bad_value(f"a key is text or a number, not {str(key)[:40]!r}")
+    return text
+
+
+def _by_column(column: str, shards: Sequence[Shard], keys: Sequence[str]) -> dict[str, list[int]]:
+    wanted, hashes, first = set(keys), np.unique(hash_keys(keys)), 0
+    found: dict[str, list[int]] = {}
+    for shard in shards:
+        assert shard.keys is not None
+        for at in np.flatnonzero(np.isin(shard.keys, hashes)).tolist():
+            key = key_text(shard.entry(at)["columns"].get(column))
+            if key in wanted:
+                found.setdefault(key, []).append(first + at)
+        first += len(shard)
+    return found
+
+
+def _by_number(config: IndexConfig, shards: Sequence[Shard], key: str) -> list[int]:
+    """The places of one row, whose number says which table it is from; the rows of a table are in order."""
+    if not key.isdecimal():
+        fault = f"the index has no key column, so that rows are named by number, not by {key[:40]!r}"
+        raise bad_value(f"{fault}; to name them otherwise build it with --key")
+    if len(key) > 18 or not 1 <= int(key) <= config.numbered:
+        return []
+    number = bisect_left(config.sources, int(key), key=lambda source: source.before) - 1
+    if number < 0:
+        return []
+    source, start = config.sources[number], sum(each.rows for each in config.sources[:number])
+    starts = [0, *accumulate(map(len, shards))]
+
+    def row(place: int) -> int:
+        shard = bisect_right(starts, place) - 1
+        return int(shards[shard].entry(place - starts[shard])["row"])
+
+    places, wanted = range(start, start + source.rows), int(key) - source.before
+    return list(places[bisect_left(places, wanted, key=row) : bisect_right(places, wanted, key=row)])

@@ -59,10 +59,9 @@ class ExactSearch:
         `extra` (queries, texts) is added to the scores. If not all texts are `allowed`, k is at most as many
         as are.
         """
-        whole = [slice(at, at + QUERIES) for at in range(0, len(Q), QUERIES)]
-        parts = [
-            self._search(shards, Q[at], k, None if extra is None else extra[at], allowed) for at in whole
-        ]
+        cuts = [slice(at, at + QUERIES) for at in range(0, len(Q), QUERIES)]
+        more = [None if extra is None else extra[at] for at in cuts]
+        parts = [self._search(shards, Q[at], k, some, allowed) for at, some in zip(cuts, more, strict=True)]
         scores, places = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(places)
 

@@ -37,19 +37,24 @@ def results_page(
         (query, list(zip(hits, _paint(hits, rules), strict=True)))
         for query, hits in zip(queries, results, strict=True)
     ]
-    return environment.get_template("results.html.jinja").render(
-        title=title,
-        results=found,
-        levels=LEVELS,
-        style=style() + render_style(environment, "results.css.jinja"),
-    )
+    sheet = style() + render_style(environment, "results.css.jinja")
+    page = environment.get_template("results.html.jinja")
+    return page.render(title=title, results=found, levels=LEVELS, style=sheet)
 
 
 def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
     sides = [_effects(hit, rules) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
-    return [None if side is None else _paint_text(side, top) for side in sides]
+    painted: list[Markup | None] = []
+    for side in sides:
+        if side is None:
+            painted.append(None)
+            continue
+        pieces = split_pieces(side)
+        heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
+        painted.append(WordPainter(Picture((pieces,), heat)).maps(heat, brief=False))
+    return painted
 
 
 def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
@@ -73,12 +78,6 @@ def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
     for start, share in parts:  # the reader may take several words as one, such as top-up
         effects[max(0, int(np.searchsorted(side.offsets[:, 0], start, side="right")) - 1)] += share
     return replace(side, effects=effects)
-
-
-def _paint_text(side: ComparedText, top: float) -> Markup:
-    pieces = split_pieces(side)
-    heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
-    return WordPainter(Picture((pieces,), heat)).maps(heat, brief=False)
 
 
 def write_hits(

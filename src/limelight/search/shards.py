@@ -8,7 +8,7 @@ ends      (n,) int64          where each line ends
 and which words they have (`POSTINGS` in postings.py), unless it is from an earlier version. In an index with
 a key column also
 
-keys      (n,) uint64         hashes of the rows' keys
+keys      (n,) uint64         hashes of the rows' keys, by which a row is updated or deleted
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -29,7 +29,6 @@ from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
-from .keys import hash_keys, key_text
 from .postings import POSTINGS, Postings, pack_postings
 from .words import WordRules
 
@@ -105,6 +104,31 @@ class Shard:
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
             raise damaged(f"text {at} of a shard is damaged; build the index again")
         return found
+
+
+def key_text(value: Any) -> str | None:
+    """A key as it is compared; None for what cannot be one. The number 7 and the text 7 are the same key.
+
+    >>> [key_text(value) for value in (7, 7.0, "7", "", None, ["7"])]
+    ['7', '7', '7', None, None, None]
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value) or None
+
+
+def hash_keys(keys: Iterable[str]) -> np.ndarray:
+    """(keys,) uint64, to find keys without reading every row; two may share one.
+
+    >>> hash_keys(["7"]).tolist() == hash_keys(["7"]).tolist() != hash_keys(["8"]).tolist()
+    True
+    """
+    digests = (hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys)
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def living_texts(shards: Sequence[Shard]) -> np.ndarray:

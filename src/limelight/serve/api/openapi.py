@@ -41,9 +41,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {  # of a body, if there is one, and of i
         {"query": TEXT, "texts": ["The train is late.", "Chilly broth!"]},
         [{"index": 1, "score": 0.7}, {"index": 0, "score": 0.1}],
     ),
-    "/tokenize": (
-        {"inputs": [TEXT]}, [[{"id": 5, "text": "The", "special": False, "start": 0, "stop": 3}]],
-    ),
+    "/tokenize": ({"inputs": [TEXT]}, [[{"id": 5, "text": "The", "special": False, "start": 0, "stop": 3}]]),
     "/v1/embeddings": (
         {"input": TEXT, "model": "reader", "encoding_format": "float", "dimensions": 384},
         {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.05, -0.02]}]},

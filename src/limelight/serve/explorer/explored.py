@@ -162,9 +162,8 @@ def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
 def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:
     """What the models predict, and the truth, by the labels of all models; P has the outputs of each."""
     answers = find_task(models[0].task)
-    values = {
-        str(x): value for m in models for x, value in zip(m.labels, class_values(m.labels), strict=True)
-    }
+    labelled = (zip(model.labels, class_values(model.labels), strict=True) for model in models)
+    values = {str(label): value for each in labelled for label, value in each}
     is_ordered = answers.is_ordered
     labels = sorted(values, key=values.__getitem__) if is_ordered else list(values)
     places = [np.array([labels.index(str(x)) for x in model.labels], np.int32) for model in models]
@@ -297,13 +296,13 @@ def _best(
     embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
 ) -> list[dict[str, Any]]:
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
-    found: list[dict[str, Any]] = [
-        {"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])} for k in rows
-    ]
-    texts = [each["texts"][0] for each in found]
-    if embedder is None or any(
-        len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
-    ):
+    found: list[dict[str, Any]] = []
+    for k in rows:
+        found.append({"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])})
+    texts = [data.items[k][0] for k in rows]
+    if embedder is None:
+        return found
+    if any(len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)):
         return found
     compared = embedder.compare_many([item[0]] * len(rows), texts)
     for each, comparison in zip(found, compared, strict=True):

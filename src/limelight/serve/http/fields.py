@@ -110,8 +110,7 @@ def _fit(values: list[Any], schema: Schema) -> bool:
     if "enum" in schema and not all(value in schema["enum"] for value in values):
         return False
     lists = [value for value in values if isinstance(value, list)]
-    if not all(
-        schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf) for value in lists
-    ):
+    low, high = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+    if not all(low <= len(value) <= high for value in lists):
         return False
     return "items" not in schema or all(_fit(value, schema["items"]) for value in lists)

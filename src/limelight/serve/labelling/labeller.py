@@ -251,9 +251,8 @@ class Labeller:
         elif do == "remove":
             self.session.remove_class(name, by=by)
         else:
-            (self.session.rename_class if do == "rename" else self.session.merge)(
-                name, body.get("to", "").strip(), by=by
-            )
+            change = self.session.rename_class if do == "rename" else self.session.merge
+            change(name, body.get("to", "").strip(), by=by)
         self.saver.touch()
         return self._classes()
 

@@ -183,9 +183,8 @@ def read_descriptions(path: str | Path) -> dict[str, str]:
         lines = [line for line in Path(path).read_text("utf-8").splitlines() if line.strip()]
         pairs = [(name.strip(), about.strip()) for name, _, about in (line.partition(":") for line in lines)]
     if not all(name and isinstance(about, str) and about for name, about in pairs):
-        raise LimelightError(
-            f"{path} must have a line 'class: a sentence about it' for each class", code="descriptions"
-        )
+        fault = f"{path} must have a line 'class: a sentence about it' for each class"
+        raise LimelightError(fault, code="descriptions")
     return dict(pairs)
 
 
