@@ -94,16 +94,12 @@ class LiftsPage:
         return f"Those that speak of {plain_name(each.name)} gave {own} on average, the others {others}."
 
     def answer(self, found: Mean | None) -> str:
-        return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
+        return "–" if found is None or found.mean is None else f"{found.mean:.{self._digits}f}"
 
     def answer_interval(self, found: Mean) -> str:
         if found.low is None or found.high is None or found.n < MIN_TEXTS:
             return ""
-        return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
-
-    @property
-    def _answer_digits(self) -> int:
-        return 2 if self.lifts.unit == "stars" else self._digits
+        return f"{found.low:.{self._digits}f} to {found.high:.{self._digits}f}"
 
     @property
     def answers_are(self) -> str:
@@ -116,15 +112,6 @@ class LiftsPage:
         """The aspects that tables of periods and groups have: all, or the most mentioned."""
         most = sorted(self.mentioned, key=lambda each: -each.texts)[:MAX_DRAWN]
         return [each for each in self.mentioned if each in most]
-
-    @property
-    def has_change(self) -> bool:
-        return self.lifts.periods is not None and len(self.lifts.periods.labels) > 1
-
-    @property
-    def period_labels(self) -> Sequence[str]:
-        assert self.lifts.periods is not None
-        return self.lifts.periods.labels[-MAX_PERIODS:]
 
     def change(self, each: Lift) -> str:
         """How far the effect has changed, in words."""
@@ -198,11 +185,7 @@ def _scale(found: Sequence[Mean]) -> tuple[float, float]:
 
 
 def _bar(mean: float | None, low: float | None, high: float | None, least: float, most: float) -> Bar:
-    """Where a bar and its interval are on a scale.
-
-    >>> _bar(0.5, 0.25, 0.75, -1.0, 1.0)
-    Bar(kind='up', zero=50.0, start=50.0, width=25.0, low=62.5, reach=25.0)
-    """
+    """Where a bar and its interval are on a scale."""
     span = most - least or 1.0
 
     def at(x: float) -> float:

@@ -140,11 +140,7 @@ def _measure(
 
 
 def _least_texts(texts: int) -> int:
-    """In how many texts a term must be: more of many, so that chance lists none.
-
-    >>> [_least_texts(n) for n in (1, 4, 30, 400, 2000)]
-    [1, 1, 2, 5, 11]
-    """
+    """In how many texts a term must be: more of many, so that chance lists none."""
     return max(1 if texts < 5 else 2, round(sqrt(texts) / 4))
 
 

@@ -73,10 +73,7 @@ def measure_report(
     seen = HeldOut.of({name: None if known is None else known.has(texts, texts2)}, len(texts))
     sample = np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])
     truth = find_task(model.task).column(labels).index(model.labels, data or "the data")
-    if shown:
-        readings, P = _read_all(model, texts, sample, shown, progress)
-    else:
-        readings, P = _read(model, texts, texts2, sample, progress)
+    readings, P = _read(model, texts, texts2, sample, shown, progress)
     leaks, new = Leaks(), seen.measured
     for k, reading in zip(sample, readings, strict=True):
         leaks.add(reading, shown.groups[k] if shown and shown.groups else "")
@@ -87,9 +84,7 @@ def measure_report(
         _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
         sample, readings, truth[sample], _trust(model, readings, seed, progress),
     )  # fmt: skip
-    return Report(
-        report, shown.measure() if shown else None, name, data, seed, seen, leaks.find()
-    )  # fmt: skip
+    return Report(report, shown.measure() if shown else None, name, data, seed, seen, leaks.find())
 
 
 def _aspect_texts(
@@ -116,15 +111,19 @@ class Report(NamedTuple):
     leaks: tuple[Leak, ...] = ()  # words that may be names
 
     def html(self) -> str:
+        """The page: a verdict in words, then the figures behind it."""
+        first = LiftsPage(self.lifts).given() if self.lifts else None
+        title = f"{self.name}{f' on {self.data}' if self.data else ''}"
+        given = dict[str, Any](name=self.name, data=self.data, title=title, first=first)
         if self.model and self.seen:
-            rng = np.random.default_rng(self.seed)
-            return render_report(self.model, self.data, rng, self.seen, self.lifts, self.leaks)
+            given |= _of_model(self.model, self.seen, np.random.default_rng(self.seed))
+            return render_page("report.html.jinja", leaks=self.leaks, **given)
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":
             more = "How good its numbers are, 'limelight evaluate' measures."
         told = f"What the model makes of {self.data or 'these texts'}. {more}"
-        return render_lifts(self.lifts, self.name, self.data, told)
+        return render_page("lifts_page.html.jinja", leaks=self.lifts.leaks, why_alone=told, **given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`; the model's figures are those of 'limelight evaluate'."""
@@ -159,34 +158,28 @@ def save_report(
 
 
 def _read(
-    model: Model, texts: list[str], texts2: list[str] | None, sample: np.ndarray, progress: bool
-) -> tuple[list[AnyReading], np.ndarray]:
-    """The readings of the sample, and the probabilities of all texts."""
+    model: Model, texts: list[str], texts2: list[str] | None, sample: np.ndarray, shown: AspectTexts | None,
+    progress: bool,
+) -> tuple[list[AnyReading], np.ndarray]:  # fmt: skip
+    """The readings of the sample, and the probabilities of all texts: all are read if aspects are `shown`."""
 
     def columns(rows: np.ndarray) -> Any:
         return [each and [each[k] for k in rows] for each in (texts, texts2)]
 
-    readings: list[Any] = list(model.read_stream(*columns(sample), progress=progress))
-    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
-    P[sample] = [each.probabilities for each in readings]
-    rest = np.setdiff1d(np.arange(len(texts)), sample)
-    if len(rest):
-        P[rest] = model.predict_proba(*columns(rest), progress=progress)
-    return readings, P
-
-
-def _read_all(
-    model: Model, texts: list[str], sample: np.ndarray, shown: AspectTexts, progress: bool
-) -> tuple[list[AnyReading], np.ndarray]:
-    """The same where all texts are read once, for their aspects; only the sample is kept."""
-    kept, chosen, P = list[AnyReading](), set(sample.tolist()), []
-    readings: Any = model.read_stream(texts, progress=progress)
-    for k, reading in enumerate(readings):
-        shown.add(reading)
-        P.append(reading.probabilities)
+    every, kept = np.arange(len(texts)), list[AnyReading]()
+    rows = every if shown else sample
+    P, chosen = np.empty((len(texts), len(model.labels)), np.float32), set(sample.tolist())
+    readings: Any = model.read_stream(*columns(rows), progress=progress)
+    for k, reading in zip(rows.tolist(), readings, strict=True):
+        P[k] = reading.probabilities
+        if shown:
+            shown.add(reading)
         if k in chosen:
             kept.append(reading)
-    return kept, np.stack(P)
+    rest = np.setdiff1d(every, rows)
+    if len(rest):
+        P[rest] = model.predict_proba(*columns(rest), progress=progress)
+    return kept, P
 
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
@@ -207,39 +200,16 @@ def _trust(model: Model, readings: Sequence[AnyReading], seed: int, progress: bo
     return trust_sentence(quick_trust(ReadTexts(model, [short[k] for k in few], progress), rng))
 
 
-def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:
-    """The page on the aspects of a model alone, and why there is nothing else."""
-    return render_page(
-        "lifts_page.html.jinja", title=_title(name, data), first=LiftsPage(lifts).given(),
-        leaks=lifts.leaks, name=name, data=data,
-        why_alone=why_alone,
-    )  # fmt: skip
-
-
-def _title(name: str, data: str) -> str:
-    return f"{name}{f' on {data}' if data else ''}"
-
-
-def render_report(
-    report: ModelReport, data: str, rng: np.random.Generator, seen: HeldOut,
-    lifts: Lifts | None = None, leaks: Sequence[Leak] = (),
-) -> str:  # fmt: skip
-    """The page on a model; `rng` draws the examples, `seen` says which rows it learnt from.
-
-    `leaks` are words that may be names.
-    """
+def _of_model(report: ModelReport, seen: HeldOut, rng: np.random.Generator) -> dict[str, Any]:
+    """What the page says of a model; `rng` draws the examples."""
     task, sides = find_task(report.model.task), report.readings[0].sides
-    return render_page(
-        "report.html.jinja", report=report, data=data, sure=EXAMPLE_CONFIDENCE,
-        leaks=leaks, name=report.name, seen=seen,
-        seen_said=seen.sentences(development_sentence(report.model.facts)),
-        title=_title(report.name, data), first_page=LiftsPage(lifts).given() if lifts else None,
-        methods=dict.fromkeys(captions.method(side.decided_by, task.name) for side in sides),
-        is_ordinal=task.is_ordered,
-        has_matrix=not task.has_several and len(report.labels) <= MAX_CONFUSION_CLASSES,
-        examples=_examples(report, rng), errors=_errors(report),
-        taken_for=_taken_for(report),
-    )  # fmt: skip
+    return {
+        "report": report, "sure": EXAMPLE_CONFIDENCE, "seen": seen, "is_ordinal": task.is_ordered,
+        "seen_said": seen.sentences(development_sentence(report.model.facts)),
+        "methods": dict.fromkeys(captions.method(side.decided_by, task.name) for side in sides),
+        "has_matrix": not task.has_several and len(report.labels) <= MAX_CONFUSION_CLASSES,
+        "examples": _examples(report, rng), "errors": _errors(report), "taken_for": _taken_for(report),
+    }  # fmt: skip
 
 
 def _examples(report: ModelReport, rng: np.random.Generator) -> list[list[Markup]]:

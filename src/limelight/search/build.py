@@ -187,11 +187,7 @@ def _note_deleted(folder: Path, config: IndexConfig, dead: np.ndarray, places: l
 
 
 def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
-    """Each, and whether it is the last: a corpus of one shard is added in one step.
-
-    >>> list(_with_last("ab"))
-    [('a', False), ('b', True)]
-    """
+    """Each, and whether it is the last: a corpus of one shard is added in one step."""
     found = iter(lists)
     for held in found:
         for each in found:

@@ -268,11 +268,7 @@ def pack_signs(positive: np.ndarray) -> np.ndarray:
 
 
 def _cut(values: np.ndarray, limit: float, count: int) -> np.ndarray:
-    """Places of the values up to a limit; of those equal to it only the first, for `count` in all.
-
-    >>> _cut(np.array([3, 1, 3, 5, 0, 3]), 3, 4).tolist()
-    [0, 1, 2, 4]
-    """
+    """Places of the values up to a limit; of those equal to it only the first, for `count` in all."""
     within = np.flatnonzero(values <= limit)
     if len(within) <= count:
         return within

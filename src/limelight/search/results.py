@@ -58,12 +58,7 @@ def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
 
 
 def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
-    """The text, and how much lower its score would be without each word: by meaning, by words or by both.
-
-    >>> hit = Hit(0.5, "Cold soup, cold tea", "menu.csv", 0, 3, None, {}, matches=(("cold", 0.5),))
-    >>> _effects(hit, WordRules()).effects.tolist()
-    [0.25, 0.0, 0.25, 0.0]
-    """
+    """The text, and how much lower its score would be without each word: by meaning, by words or by both."""
     words = rules.find(hit.text)
     shares = {rules.normal_form(word): share for word, share in hit.matches}
     counts = Counter(normal for _, _, normal in words)

@@ -138,12 +138,7 @@ def living_texts(shards: Sequence[Shard]) -> np.ndarray:
 
 
 def _parse_columns(line: bytes) -> dict[str, Any] | None:
-    """The columns at the end of a line as `pack_shard` writes it, in a fraction of the time; or None.
-
-    >>> line = json.dumps({"text": '"columns": {', "row": 1, "columns": {"stars": 4}})
-    >>> _parse_columns(line.encode())
-    {'stars': 4}
-    """
+    """The columns at the end of a line as `pack_shard` writes it, in a fraction of the time; or None."""
     _, _, columns = line.partition(_COLUMNS)  # no text has this: its quotes are escaped
     try:
         found = json.loads(columns[:-1])

@@ -56,21 +56,14 @@ def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
     return model.embed(*columns(items), batch_words=_batch_words(items))
 
 
-def readings(
-    model: AnyModel,
-    items: list[Item],
-    without_rows: Sequence[int] = (),
-    against: Any = None,
-    label: Any = None,
-    joint: bool = False,
-) -> Sequence[AnyReading]:
+def readings(model: AnyModel, items: list[Item], joint: bool = False, **how: Any) -> Sequence[AnyReading]:
     """A Reading of each text, or a PairReading; with `joint`, with the words that are read together."""
     if isinstance(model, Reader):
-        if without_rows or against is not None or label is not None or joint:
+        if joint or how:
             fault = "without_rows, against, label and joint are for classifiers; this model is a reader"
             raise conflict(fault)
         return [model.read(text) for (text,) in items]
-    found = model.read_many(*columns(items), without_rows=without_rows, against=against, label=label)
+    found = model.read_many(*columns(items), **how)
     return [joint_words(model, each) for each in found] if joint else found
 
 
@@ -198,14 +191,13 @@ class Lane:
 
     def _work(self, compute: Callable[[list[Job]], None]) -> None:
         """Compute batches until no request waits."""
-        while jobs := self._next():
+        while True:
+            with self._lock:
+                jobs = self._queue.take()
+                self._busy = bool(jobs)
+            if not jobs:
+                return
             compute(jobs)
-
-    def _next(self) -> list[Job]:
-        with self._lock:
-            jobs = self._queue.take()
-            self._busy = bool(jobs)
-            return jobs
 
 
 class Batcher:

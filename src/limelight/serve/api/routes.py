@@ -146,8 +146,7 @@ class Routes:
         found = await self._run(request, batcher, compute, items, body)
 
         def ranked() -> list[Any]:
-            outputs = [each.probabilities for each in found] if aspects else found
-            classes = [_ranked(model, P, least) for P in outputs]
+            classes = [_ranked(model, each.probabilities if aspects else each, least) for each in found]
             for (first, *_), reading in zip(classes, found, strict=True) if aspects else ():
                 first["aspects"] = reading.aspect_sum.to_dict()
             return classes[0] if one else classes
@@ -240,24 +239,21 @@ class Routes:
         """The model, its labels and the limits; ?model=NAME for another one."""
         name, batcher = self.models.find(request.query_params.get("model"))
         index = await asyncio.to_thread(request.app.state.about_index)  # which may open one that has changed
-        content = json.dumps({
+        return _answer({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
             "max_body_bytes": self.limits.body, "version": __version__, **index,
         })  # fmt: skip
-        return Response(content, media_type="application/json")
 
     async def list_models(self, request: Request) -> Response:
         """The models, as OpenAI lists them."""
-        found = {"object": "list", "data": [_as_openai(name) for name in self.models.names]}
-        return Response(json.dumps(found), media_type="application/json")
+        return _answer({"object": "list", "data": [_as_openai(name) for name in self.models.names]})
 
     async def show_model(self, request: Request) -> Response:
         """One of them."""
-        name, _ = self.models.find(request.path_params["name"])
-        return Response(json.dumps(_as_openai(name)), media_type="application/json")
+        return _answer(_as_openai(self.models.find(request.path_params["name"])[0]))
 
     async def health(self, request: Request) -> Response:
         """Status 200 while the server runs."""
@@ -269,8 +265,7 @@ class Routes:
         fault = f"too many requests wait for {', '.join(full)}" if full else ""
         if not fault and not request.app.state.has_index():
             fault = "the index is not there"
-        content = json.dumps({"ready": not fault, **({"error": fault} if fault else {})})
-        return Response(content, 503 if fault else 200, media_type="application/json")
+        return _answer({"ready": not fault, **({"error": fault} if fault else {})}, 503 if fault else 200)
 
     async def show_metrics(self, request: Request) -> Response:
         """Counters for Prometheus."""
@@ -316,6 +311,10 @@ class Routes:
         if sum(len(text) for item in items for text in item) <= LARGE:
             return function(items, *rest)
         return await self.posts.workers.run(function, items, *rest)
+
+
+def _answer(content: dict[str, Any], status: int = 200) -> Response:
+    return Response(json.dumps(content), status, media_type="application/json")
 
 
 def _first_numbers(found: np.ndarray, body: Body) -> np.ndarray:
@@ -368,7 +367,6 @@ def _describe(model: Model | Reader) -> dict[str, Any]:
     if isinstance(model, Reader):
         pooling = pooling_of(model.recipe.model).title(model.recipe.model)
         return {**shape, "model_type": {"embedding": {"pooling": pooling}}}
-    labels = [str(label) for label in model.labels]
-    id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
-    kind = {"classifier": {"id2label": id2label, "label2id": label2id}}
+    labels = dict(enumerate(map(str, model.labels)))
+    kind = {"classifier": {"id2label": labels, "label2id": {label: k for k, label in labels.items()}}}
     return {**shape, "model_type": kind, "pairs": model.pair}

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -94,13 +93,10 @@ class IndexRoutes:
         metrics.add(self._searches, 0)
         for what in ("texts", "shards"):
             name = labelled(f"index_{what}", index=Path(folder).name)
-            metrics.show(name, partial(self._size, what))
+            metrics.show(name, lambda what=what: float(self.served.about()[what]))  # type: ignore[misc]
         # One search at a time: it uses all cores by itself. Changes do not hold it up.
         self._searching = Workers(1, posts.limits.waiting)
         self._changing = Workers(1, posts.limits.waiting)
-
-    def _size(self, what: str) -> float:
-        return float(self.served.about()[what])
 
     def all(self) -> list[Route]:
         answers = {
@@ -179,11 +175,7 @@ def _options(body: Body, queries: int) -> dict[str, Any]:
 
 
 def _where(value: Any) -> Any:
-    """A filter: JSON has no tuples, so that a sign and a value come as a list.
-
-    >>> _where({"city": "Ghent", "stars": [">=", 4], "year": [[">", 2000], ["<", 2010]]})
-    {'city': 'Ghent', 'stars': ('>=', 4), 'year': [('>', 2000), ('<', 2010)]}
-    """
+    """A filter: JSON has no tuples, so that a sign and a value come as a list."""
     if isinstance(value, dict):
         return {column: _pairs(wanted) for column, wanted in value.items()}
     if not all(isinstance(each, str) for each in value or ()):

@@ -7,7 +7,7 @@ is written a moment after the last key, and when the server stops.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -90,8 +90,11 @@ class Labeller:
     def _post(self, answer: Callable[[Body], Any], workers: Workers, *more: dict[str, Schema]) -> Route:
         fields = Fields(*more)
         fields = fields._replace(optional={**fields.optional, "by": NAME, "tab": NAME})
-        path = f"/label/{answer.__name__}"
-        return self.posts.route(path, lambda _, body: workers.run(answer, body), fields, FAULTS)
+
+        def run(request: Request, body: Body) -> Awaitable[Any]:
+            return workers.run(answer, {**body, "by": body.get("by", "").strip() or self.session.by})
+
+        return self.posts.route(f"/label/{answer.__name__}", run, fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
         """The page itself."""
@@ -110,12 +113,7 @@ class Labeller:
         }  # fmt: skip
 
     def _classes(self) -> dict[str, Any]:
-        session = self.session
-        return {
-            "classes": session.classes,
-            "descriptions": session.descriptions,
-            "by_class": session.by_class,
-        }
+        return {name: getattr(self.session, name) for name in ("classes", "descriptions", "by_class")}
 
     def progress(self, body: Body) -> dict[str, Any]:
         """Estimated accuracy, how it grew, what is missing; why the table is not written."""
@@ -130,7 +128,7 @@ class Labeller:
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
         """Some texts, with what was said about them."""
-        rows, by = body["rows"], self._by(body)
+        rows, by = body["rows"], body["by"]
         if len(rows) == 1:  # a person went to it
             self._look_ahead(rows[0])
         return [self._text(row, by) for row in rows]
@@ -147,23 +145,16 @@ class Labeller:
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
-        return self._next(self._wanted(body), body.get("holding", ()))
-
-    def _wanted(self, body: Body) -> dict[str, Any]:
-        """Which texts come next, and for whom."""
-        how, count = body.get("how", "auto"), body.get("count", 1)
-        return {"how": how, "count": count, "by": self._by(body), "tab": body.get("tab", "")}
-
-    def _next(self, wanted: dict[str, Any], holding: Sequence[int] = ()) -> list[dict[str, Any]]:
         self.session.refresh()
-        found = self.session.next(**wanted, holding=holding)
+        wanted = {name: body[name] for name in ("how", "count", "by", "tab", "holding") if name in body}
+        found = self.session.next(**wanted)
         for each in found:
             self._look_ahead(each.row)
-        return [{**self._text(each.row, wanted["by"]), "chosen": each.chosen} for each in found]
+        return [{**self._text(each.row, body["by"]), "chosen": each.chosen} for each in found]
 
     def say(self, body: Body) -> dict[str, Any]:
         """Note what a person said; what the model had said before it knew, and the next text."""
-        row, by, do = body["row"], self._by(body), body.get("do", "label")
+        row, by, do = body["row"], body["by"], body.get("do", "label")
         self._check_last(body, row, by)
         if do == "label":
             if "label" not in body:
@@ -175,7 +166,7 @@ class Labeller:
         holds, found = self.session.said(row), self._classes()
         found["answer"] = self._before(row) if do == "label" else None
         found["settled"] = holds.labels if holds and holds.chosen == "settled" else None  # whatever is said
-        return {**found, "next": self._next(self._wanted(body))}
+        return {**found, "next": self.next(body)}
 
     def _check_last(self, body: Body, row: int, by: str) -> None:
         """Raise if the person spoke about the text after their page was given it: in another tab."""
@@ -184,11 +175,7 @@ class Labeller:
         self.session.refresh()
         own = self.session.said(row, by=by)
         if body["last"] != (own.event if own else ""):
-            did = (
-                "took back what you had said"
-                if own is None
-                else f"said {', '.join(own.labels or [own.status])!r}"
-            )
+            did = f"said {', '.join(own.labels or [own.status])!r}" if own else "took back what you had said"
             fault = f"you {did} about this text in another tab; go to it again to change that"
             raise RequestError(409, fault, code="said-meanwhile")
 
@@ -212,27 +199,22 @@ class Labeller:
 
     def undo(self, body: Body) -> dict[str, Any]:
         """Take back the person's last event: what it was, and the texts that it was about."""
-        by = self._by(body)
-        event = self.session.undo(by=by)
+        event = self.session.undo(by=body["by"])
         self.saver.touch()
         rows = [] if event is None else event["rows"]
-        for row in rows[:1]:
-            self._look_ahead(row)
-        return {
-            "undone": event and event["do"], "count": len(rows),
-            "texts": [self._text(row, by) for row in rows[:1]], **self._classes(),
-        }  # fmt: skip
+        shown = self.texts({**body, "rows": rows[:1]})
+        return {"undone": event and event["do"], "count": len(rows), "texts": shown, **self._classes()}
 
     def note(self, body: Body) -> dict[str, Any]:
-        self.session.note(body["row"], body["text"], by=self._by(body))
+        self.session.note(body["row"], body["text"], by=body["by"])
         self.saver.touch()
-        return self._text(body["row"], self._by(body))
+        return self._text(body["row"], body["by"])
 
     def mark(self, body: Body) -> dict[str, Any]:
         """Mark the words that are the reason."""
-        self.session.mark(body["row"], body.get("marks", []), by=self._by(body))
+        self.session.mark(body["row"], body.get("marks", []), by=body["by"])
         self.saver.touch()
-        return self._text(body["row"], self._by(body))
+        return self._text(body["row"], body["by"])
 
     def answer(self, body: Body) -> dict[str, Any]:
         return self._plain(self.session.answer(body["row"]))
@@ -245,7 +227,7 @@ class Labeller:
 
     def classes(self, body: Body) -> dict[str, Any]:
         """Add, rename, merge or remove a class."""
-        do, name, by = body.get("do", "add"), body["name"].strip(), self._by(body)
+        do, name, by = body.get("do", "add"), body["name"].strip(), body["by"]
         if do == "add":
             self.session.add_class(name, body.get("description"), by=by)
         elif do == "remove":
@@ -289,8 +271,7 @@ class Labeller:
         return {"words": words, "sample": self._sample(rows, body)}
 
     def _sample(self, rows: Sequence[int], body: Body) -> list[dict[str, Any]]:
-        by = self._by(body)
-        return [self._text(row, by) for row in self.session.sample(rows, SAMPLE)]
+        return [self._text(row, body["by"]) for row in self.session.sample(rows, SAMPLE)]
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
@@ -307,10 +288,8 @@ class Labeller:
         rows, label = list(dict.fromkeys(body["rows"])), self._named(body["label"])
         if not rows:
             raise RequestError(422, "rows must have at least one row")
-        self.session.accept(
-            rows, label, chosen=body.get("chosen", "group"), sample_checked=body.get("checked", ()),
-            by=self._by(body),
-        )  # fmt: skip
+        how = {"chosen": body.get("chosen", "group"), "sample_checked": body.get("checked", ())}
+        self.session.accept(rows, label, by=body["by"], **how)
         self.saver.touch()
         return {"count": len(rows), **self._classes()}
 
@@ -330,22 +309,39 @@ class Labeller:
             {"people": list(people), "texts": texts, "agreed": agreed, "alpha": alpha}
             for people, (texts, agreed, alpha) in found.pairs.items()
         ]
-        open_rows, by = self.session.disagreements(), self._by(body)
+        open_rows, by = self.session.disagreements(), body["by"]
         shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
         return {"people": found.people, "texts": found.texts, "alpha": found.alpha, "pairs": pairs,
                 "disagreements": shown, "count": len(open_rows)}  # fmt: skip
 
     def settle(self, body: Body) -> dict[str, Any]:
         """Give a text on which people differ the label that holds."""
-        self.session.settle(body["row"], body["label"], by=self._by(body))
+        self.session.settle(body["row"], body["label"], by=body["by"])
         self.saver.touch()
         return self.people(body)
 
     def check(self, body: Body) -> dict[str, Any]:
-        return check_labels(self.session)
-
-    def _by(self, body: Body) -> str:
-        return body.get("by", "").strip() or self.session.by
+        """Suspected labels, duplicates with different labels and confused classes, of the labels so far."""
+        session = self.session
+        said = {row: session.said(row) for row in np.flatnonzero(session.vectors.is_read).tolist()}
+        rows = [row for row, each in said.items() if each and each.labels and len(each.labels) == 1]
+        labels = [said[row].labels[0] for row in rows]  # type: ignore[union-attr,index]
+        texts, vectors = [session.texts[row] for row in rows], session.vectors
+        found = check(texts, labels, reader=vectors.reader, vectors=vectors.matrix[rows])
+        suspects = [
+            {**each._asdict(), "row": rows[each.row], "text": texts[each.row]}
+            for each in found.suspects[:SHOWN]
+        ]
+        duplicates = [
+            {**each._asdict(), "row": rows[each.row], "row2": rows[each.row2],
+             "text": texts[each.row], "text2": texts[each.row2]}
+            for each in found.duplicates[:SHOWN]
+        ]  # fmt: skip
+        return {
+            "checked": len(rows), "suspects": suspects, "duplicates": duplicates,
+            "confused": [each._asdict() for each in found.confused],
+            "count": len(found.suspects), "about": found.about_suspects, "remarks": found.remarks,
+        }  # fmt: skip
 
 
 def close(labeller: Labeller) -> int:
@@ -358,25 +354,3 @@ def close(labeller: Labeller) -> int:
         return labeller.saver.close()
     finally:
         labeller.session.close()
-
-
-def check_labels(session: LabelSession) -> dict[str, Any]:
-    """Suspected labels, duplicates with different labels and confused classes, of the labels so far."""
-    said = {row: session.said(row) for row in np.flatnonzero(session.vectors.is_read).tolist()}
-    rows = [row for row, each in said.items() if each and each.labels and len(each.labels) == 1]
-    labels = [said[row].labels[0] for row in rows]  # type: ignore[union-attr,index]
-    texts = [session.texts[row] for row in rows]
-    found = check(texts, labels, reader=session.vectors.reader, vectors=session.vectors.matrix[rows])
-    suspects = [
-        {**each._asdict(), "row": rows[each.row], "text": texts[each.row]} for each in found.suspects[:SHOWN]
-    ]
-    duplicates = [
-        {**each._asdict(), "row": rows[each.row], "row2": rows[each.row2],
-         "text": texts[each.row], "text2": texts[each.row2]}
-        for each in found.duplicates[:SHOWN]
-    ]  # fmt: skip
-    return {
-        "checked": len(rows), "suspects": suspects, "duplicates": duplicates,
-        "confused": [each._asdict() for each in found.confused],
-        "count": len(found.suspects), "about": found.about_suspects, "remarks": found.remarks,
-    }  # fmt: skip

@@ -156,11 +156,7 @@ def take_labels(session: LabelSession, table: Path, text: str, column: str) -> N
 
 
 def _labels_of(cell: Any, several: bool) -> tuple[str, ...]:
-    """The labels of a cell, as this labelling or another program wrote them; none if it is empty.
-
-    >>> _labels_of("soup| cold", several=True), _labels_of("soup| cold", several=False)
-    (('soup', 'cold'), ('soup| cold',))
-    """
+    """The labels of a cell, as this labelling or another program wrote them; none if it is empty."""
     if several and isinstance(cell, str):
         cell = cell.split(SEPARATOR)
     cells = cell if several and isinstance(cell, list | tuple) else [cell]
