@@ -78,19 +78,14 @@ class Leaks:
 
 def _leak(word: str, found: _Word, names: Names, shares: dict[str, float]) -> Leak | None:
     group, count = next(((name, n) for name, n in found.groups.most_common() if name), ("", 0))
-    if not _is_of(count, found.texts, shares.get(group, 1.0)):
+    share = shares.get(group, 1.0)  # of the texts that are of this group; nearly all with the word must be
+    is_rare = found.texts < MIN_TEXTS_OF_GROUP or count < MIN_SHARE * found.texts
+    if is_rare or wilson(count / found.texts, found.texts)[0] <= max(2 * share, (1 + share) / 2):
         group, count = "", 0
     is_name = found.texts >= MIN_TEXTS and names.has(word)
     if not group and not is_name:
         return None
     return Leak(word, found.texts, found.weight / found.texts, is_name, group, count)
-
-
-def _is_of(count: int, texts: int, share: float) -> bool:
-    """Whether nearly all texts with a word are of one group, which has this share of all texts."""
-    if texts < MIN_TEXTS_OF_GROUP or count < MIN_SHARE * texts:
-        return False
-    return wilson(count / texts, texts)[0] > max(2 * share, (1 + share) / 2)
 
 
 def _is_word(word: str) -> bool:

@@ -110,10 +110,8 @@ def telling_terms(texts: Sequence[DecidedText], most: int) -> list[TellingTerm]:
         found |= _measure(texts, length, found)
     chosen = _choose(found, most)
     examples = _examples(texts, chosen)
-    return [
-        TellingTerm(examples[term][0].term.casefold(), *found[term], examples=tuple(examples[term]))
-        for term in chosen
-    ]
+    pairs = [(found[term], tuple(examples[term])) for term in chosen]
+    return [TellingTerm(shown[0].term.casefold(), *each, shown) for each, shown in pairs]
 
 
 def _measure(
@@ -131,17 +129,13 @@ def _measure(
             entry[0] += 1
             entry[1] += text.right
             entry[2] += weight
-    least = max(_least_texts(len(texts)), MIN_PHRASE_TEXTS if length > 1 else 1)
+    least = MIN_PHRASE_TEXTS if length > 1 or len(texts) >= 5 else 1
+    least = max(least, round(sqrt(len(texts)) / 4))  # more of many, so that chance lists none
     return {
         term: _Measured(int(n), int(right), total / n)
         for term, (n, right, total) in counts.items()
         if n >= least and (length > 1 or _is_word(term[0]))
     }
-
-
-def _least_texts(texts: int) -> int:
-    """In how many texts a term must be: more of many, so that chance lists none."""
-    return max(1 if texts < 5 else 2, round(sqrt(texts) / 4))
 
 
 def _choose(found: Mapping[Term, _Measured], most: int) -> list[Term]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,23 +64,15 @@ def save_labels(labelled: Labelled, path: str | Path, table: str | Path | None, 
 
 def _wanted(labelled: Labelled, rows: Iterator[Row]) -> Iterator[Row]:
     """The rows to write, each with its key in place of its label."""
-    number = -1
-    for number, row in enumerate(rows):
-        if number >= len(labelled.texts) or labelled.texts[number] != row.text:
-            raise _changed(number)
-        key = labelled.keys[number]
+    given = zip(labelled.texts, labelled.keys, strict=True)
+    for number, (row, (text, key)) in enumerate(zip_longest(rows, given, fillvalue=(None, "")), 1):
+        if not isinstance(row, Row) or row.text != text:
+            fault = f"row {number} of the table is not the text that was labelled"
+            todo = "it was changed since the start; start again"
+            raise LimelightError(f"{fault}: {todo}", code="table-changed")
         said = labelled.said.get(key)
         if said and said.labels is not None:
             yield row._replace(label=key)
-    if number + 1 != len(labelled.texts):
-        raise _changed(number + 1)
-
-
-def _changed(number: int) -> LimelightError:
-    return LimelightError(
-        f"row {number + 1} of the table is not the text that was labelled: it was changed since the start; "
-        "start again", code="table-changed",
-    )  # fmt: skip
 
 
 def _cells(labelled: Labelled, key: str, lists: bool) -> Sequence[Any]:

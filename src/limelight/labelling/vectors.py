@@ -57,9 +57,7 @@ class TextVectors:
         *,
         background: bool = True,
     ) -> None:
-        self.reader = Reader.load() if reader == "reader" else reader
-        if isinstance(self.reader, str | Path):
-            self.reader = Reader.load(self.reader)
+        self.reader = Reader.load(reader) if isinstance(reader, str | Path) else reader
         self.order, self._texts = order, texts
         self.ready = 0  # how many of `order` have been read
         self.error: Exception | None = None

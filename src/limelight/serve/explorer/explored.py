@@ -86,7 +86,7 @@ class ExploredData:
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
-            "aspects": None, "task": self.task, "values": self.values, "told": self._told(),
+            "aspects": None, "task": self.task, "values": self.values, "told": "",
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
@@ -95,6 +95,9 @@ class ExploredData:
                 arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(by_model)}
         if self.truth is not None:
             arrays["truth"] = self.truth
+        if self.seen is not None:
+            is_whole = self.truth is not None and not self.seen.is_mixed
+            header["told"] = self.seen.sentences() if is_whole else self.seen.share
         if self.seen is not None and self.seen.is_mixed:
             arrays["learnt"] = self.seen.learnt.astype(np.uint8)
         if (found := self.aspects) is not None:
@@ -105,13 +108,6 @@ class ExploredData:
             arrays["directions"] = self.directions.T.astype(np.float32)
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
         return pack_arrays(header, arrays)
-
-    def _told(self) -> str:
-        """Which rows the models learnt from, in words."""
-        if self.seen is None:
-            return ""
-        is_whole = self.truth is not None and not self.seen.is_mixed
-        return self.seen.sentences() if is_whole else self.seen.share
 
     def find(self, words: str) -> list[int]:
         """The rows that have this in them, in upper or lower case."""
@@ -134,21 +130,14 @@ def explore_data(
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
-    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
-    P = [np.concatenate([part[0] for part in parts])]
-    P += [other.predict_proba(*columns(items), progress=progress) for other in others]
+    parts = zip(*((P, flat.project(X), shorten(X, directions)) for P, X in read), strict=True)
+    own, places, vectors = map(np.concatenate, parts)
+    P = [own, *(other.predict_proba(*columns(items), progress=progress) for other in others)]
     return ExploredData(
-        name=name,
-        items=list(items),
-        places=np.concatenate([part[1] for part in parts]),
-        directions=directions,
-        vectors=np.concatenate([part[2] for part in parts]),
-        of_rows=len(items) if of_rows is None else of_rows,
-        aspects=aspects,
-        task=first.task,
-        seen=_seen(models, items),
-        **_predictions(models, P, truth),
-    )
+        name=name, items=list(items), places=places, directions=directions, vectors=vectors,
+        of_rows=len(items) if of_rows is None else of_rows, aspects=aspects, task=first.task,
+        seen=_seen(models, items), **_predictions(models, P, truth),
+    )  # fmt: skip
 
 
 def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
@@ -235,11 +224,6 @@ def _read_aspects(
         yield np.stack([reading.sides[0].probabilities for reading in some]), X.reshape(len(X), -1)
 
 
-def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
-    """(items, size): M of a text, flat, and for a pair by how much its texts differ."""
-    return np.concatenate([X for _, X in _read(model, items, progress=False)])
-
-
 def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
     with progress_bar(len(items), disable=not progress) as bar:
@@ -278,7 +262,8 @@ class ModelNeighbours:
 
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose embeddings point the same way."""
-        scores = self.data.vectors @ shorten(embed_items(self.model, [item]), self.data.directions)[0]
+        ((_, X),) = _read(self.model, [item], progress=False)
+        scores = self.data.vectors @ shorten(X, self.data.directions)[0]
         rows = _nearest(self.data, item, scores, CANDIDATES)
         if not self.model.pair:  # by all of M rather than by its short vector
             M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))

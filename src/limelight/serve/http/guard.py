@@ -153,22 +153,19 @@ def guarded(
     """An application of these routes behind the guard."""
     check_token(token)
     paths = {route.path for route in routes if isinstance(route, Route)}
-    how: dict[str, Any] = {"token": token, "hosts": hosts, "log_requests": log_requests}
-    guard = Middleware(Guard, metrics=metrics, paths=paths, **how)
+    guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}
     app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused, **options)
     app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
     return app
 
 
-async def refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)
+async def refuse(request: Request, error: Any) -> Response:
     return error_answer(request.scope, error)
 
 
-async def refuse_path(request: Request, error: Exception) -> Response:
+async def refuse_path(request: Request, error: Any) -> Response:
     """The answer to a path or method that there is not."""
-    assert isinstance(error, HTTPException)
     messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
     message = messages.get(error.status_code, "the request was refused")
     answer = error_answer(request.scope, RequestError(error.status_code, message))

@@ -183,10 +183,12 @@ async def to_json(answer: Any, workers: Workers) -> bytes:
     >>> asyncio.run(to_json([np.zeros(2), {"label": "good"}], Workers(1, 1)))
     b'[[0.0,0.0],{"label":"good"}]'
     """
-    if callable(answer) or not is_small(answer):
-        written: bytes = await workers.run(_write, answer)
-        return written
-    return _dump(answer).encode()
+    if not callable(answer) and is_small(answer):
+        return _dump(answer).encode()
+    written: bytes = await workers.run(
+        lambda: "".join(_pieces(answer() if callable(answer) else answer)).encode()
+    )
+    return written
 
 
 def is_small(value: Any) -> bool:
@@ -203,10 +205,6 @@ def is_small(value: Any) -> bool:
         elif isinstance(each, str | np.ndarray):
             left -= len(each) if isinstance(each, str) else each.size
     return left > 0
-
-
-def _write(answer: Any) -> bytes:
-    return "".join(_pieces(answer() if callable(answer) else answer)).encode()
 
 
 def _pieces(value: Any) -> Iterator[str]:

@@ -75,12 +75,9 @@ class TableSaver:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = None
         return self.save()
 
     def _save_soon(self) -> None:
-        with self._lock:
-            self._timer = None
         try:
             self.save()
         except LimelightError as error:  # such as a full disk: the page says it, too
