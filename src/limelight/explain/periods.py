@@ -88,10 +88,6 @@ def _parse(value: Any) -> _Parts | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     text = str(int(value)) if isinstance(value, int | float | np.number) else str(value).strip().lower()
-    return _parse_text(text)
-
-
-def _parse_text(text: str) -> _Parts | None:
     if found := _YEAR_FIRST.fullmatch(text):
         year, _, month, day = found.groups()
         return _Parts(int(year), int(month) if month else None, int(day) if day else None)

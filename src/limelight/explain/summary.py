@@ -95,8 +95,7 @@ class Summary:
     def of_what(self) -> str:
         """What the page is about, in a line."""
         parts = [f"{self.lifts.texts:,} review{'' if self.lifts.texts == 1 else 's'}"]
-        days = [day for day in (self.lifts.dates.days if self.lifts.dates else ()) if day]
-        if days:
+        if days := [day for day in (self.lifts.dates.days if self.lifts.dates else ()) if day]:
             first, last = (f"{day.day} {day:%B %Y}" for day in (min(days), max(days)))
             parts.append(first if first == last else f"{first} to {last}")
         if self.lifts.groups and len(self.lifts.groups.names) > 1:
@@ -128,7 +127,10 @@ class Summary:
             often = [f"{plain_name(each.name)} ({each.share:.0%})" for each in most]
             said.append(f"They speak most often of {listed(often)}.")
         said += [self._beside(each) for each in self.apart[:2]]
-        said += [self._compared(each) for each in [*self.of_kind(GROUP, 1)[:1], *self.of_kind(GROUP, -1)[:1]]]
+        for sign, how in ((1, "better"), (-1, "worse")):
+            for each in self.of_kind(GROUP, sign)[:1]:
+                about = f"what reviews say about {plain_name(each.aspect)}"
+                said.append(f"{_shortened(each.group)}: {about} is {how} than elsewhere.")
         for sign, how in ((1, "better"), (-1, "worse")):
             if names := [plain_name(each.aspect) for each in self.of_kind(TREND, sign)]:
                 said.append(f"What they say about {listed(names)} has become {how} over this time.")
@@ -142,12 +144,6 @@ class Summary:
     def _beside(self, each: Lift) -> str:
         own, others = (self.number(some and some.mean.mean) for some in (each.answers, each.others))
         return f"Reviews that mention {plain_name(each.name)} have {own} on average, the others {others}."
-
-    @staticmethod
-    def _compared(each: Statement) -> str:
-        how = "better" if each.sign > 0 else "worse"
-        about = f"what reviews say about {plain_name(each.aspect)}"
-        return f"{_shortened(each.group)}: {about} is {how} than elsewhere."
 
     @property
     def todo(self) -> list[str]:

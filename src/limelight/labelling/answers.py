@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .refit import Fitted, task_of
 from .state import Labels
 from .vectors import TextVectors
-from .views import Answer, Word
+
+
+class Word(NamedTuple):
+    """A word of an answer: where it stands in the text, and how much it adds to the probability."""
+
+    text: str
+    start: int
+    end: int
+    weight: float
+
+
+class Answer(NamedTuple):
+    """What the model says about a text. Show it after the person has chosen, unless they ask."""
+
+    row: int
+    label: str | None  # the most probable class; None before there is anything to go by
+    labels: Labels  # with several labels a text, all that are more likely than not; else the one
+    probabilities: dict[str, float]  # the most probable first
+    words: list[Word]  # in the order of the text
+    told: Labels | None  # what the person said
 
 
 @dataclass(frozen=True, eq=False)

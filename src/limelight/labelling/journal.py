@@ -222,8 +222,7 @@ class Journal:
         return len(self.events) - before
 
     def _checked(self, event: Event, texts: Mapping[str, str] | None) -> Event:
-        new = {key: text for key, text in (texts or {}).items() if key not in self.texts}
-        if new:
+        if new := {key: text for key, text in (texts or {}).items() if key not in self.texts}:
             event["texts"] = new
         if fault := find_fault(event):
             raise bad_value(f"this cannot be noted: {fault}")

@@ -26,7 +26,6 @@ from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
 from .vectors import TextVectors
-from .views import Need, Point, Progress
 
 AROUND = 4000  # texts that distances are measured by
 GROUP_WEIGHT = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
@@ -44,21 +43,53 @@ MIN_SAMPLE_FOR_SHARE = 50  # with fewer, one share would say more than is known
 MAX_WIDTH = 0.2  # of the interval: a wider one may hide that the model is poor
 
 
+class Need(NamedTuple):
+    """A class that needs more labels, and why."""
+
+    name: str
+    labels: int
+    drawn: int  # of its texts, drawn at random
+    right: int  # of these, for the model that was fitted without each
+    confused_with: str | None
+
+
+class Point(NamedTuple):
+    """The estimated accuracy after so many labels."""
+
+    labels: int
+    accuracy: float | None
+    low: float
+    high: float
+
+
+class Progress(NamedTuple):
+    """How far the labelling is. Of few texts drawn at random there is a range, and `accuracy` is None."""
+
+    labelled: int
+    skipped: int
+    unsure: int
+    total: int
+    read: int  # texts that the reader has read so far
+    by_class: dict[str, int]
+    accuracy: float | None
+    low: float | None  # a 95% interval
+    high: float | None
+    drawn: int  # labels of randomly drawn texts, on which the estimate rests
+    history: list[Point]
+    needs: list[Need]  # the neediest first
+    advice: str  # one sentence
+    near: float | None = None  # of ordered classes: answers that are at most one class away
+    estimate: str = "accuracy: too few texts drawn at random yet"  # the figures above, in words
+
+
 class Learner:
     """Fits the labels, and answers for it. `order` is the random order of the rows."""
 
     def __init__(
-        self,
-        vectors: TextVectors,
-        order: np.ndarray,
-        keys: Sequence[str],
-        *,
-        several: bool,
-        ordered: bool = False,
-        model: Any = None,
+        self, vectors: TextVectors, keys: list[str], several: bool, ordered: bool = False, model: Any = None
     ) -> None:
-        self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
-        self._rank = np.argsort(order)  # where each row stands in it
+        self.vectors, self.order, self.several, self.ordered = vectors, vectors.order, several, ordered
+        self._rank = np.argsort(self.order)  # where each row stands in it
         self.is_stale = True
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
@@ -73,7 +104,7 @@ class Learner:
         self.history: list[Point] = []
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
-        self.spoken = np.zeros(len(order), bool)
+        self.spoken = np.zeros(len(self.order), bool)
         self.status, self.by_class = Counter[str](), dict[str, int]()  # of all texts, read or not
 
     # ------------------------------------------------------------ fitting
@@ -115,8 +146,7 @@ class Learner:
         self.status, self.by_class = Counter(), dict.fromkeys(self.classes, 0)
         found = list[tuple[int, Said]]()
         for key, said in state.holding():
-            row = numbers.get(key)
-            if row is None:
+            if (row := numbers.get(key)) is None:
                 continue
             self.spoken[row] = True
             self.status[said.status] += 1

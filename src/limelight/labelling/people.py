@@ -11,10 +11,17 @@ from itertools import combinations
 from typing import NamedTuple
 
 from .state import Labels, Said
-from .views import Agreement
 
 MAX_ROWS = 20  # texts that are before one tab
 RELEASED = 50  # events after which they are given to others, too: the page may have been closed
+
+
+class Shown(NamedTuple):
+    """A text to label: its row in the table, and how it was chosen."""
+
+    row: int
+    text: str
+    chosen: str  # "auto" or "random"
 
 
 class Tab(NamedTuple):
@@ -63,6 +70,15 @@ class Assigned:
 
 
 # ---------------------------------------------------------------- how far people agree
+
+
+class Agreement(NamedTuple):
+    """How far people agree on the texts that several of them labelled."""
+
+    people: tuple[str, ...]
+    texts: int
+    alpha: float | None  # Krippendorff's: 1 is full agreement, 0 what chance would give
+    pairs: dict[tuple[str, str], tuple[int, float, float | None]]  # texts, share agreed, alpha
 
 
 def measure_agreement(

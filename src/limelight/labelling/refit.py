@@ -187,7 +187,13 @@ class _Scores(NamedTuple):
         """Directions in which the texts of a class differ count less."""
         means, w, own = _Means(texts, Y, prior), texts.w, Y.argmax(axis=1)
         all_w = np.float32(EVEN_TEXTS + w.sum())
-        A = _metric(texts, means, prior, variance)
+        single = texts.given / np.sqrt(w)[:, None]  # a text and its marked words are one vector
+        S = single.T @ single - (means.M * means.n[:, None]).T @ means.M
+        if prior is not None:
+            told = prior[0] / np.sqrt(np.maximum(prior[1], 1e-9))[:, None]
+            S = S + (told.T @ told).astype(np.float32)
+        even, scale = np.float32(EVEN_TEXTS * variance), np.float32((EVEN_TEXTS + w.sum()) * variance)
+        A = scale * np.linalg.inv(S + even * np.eye(len(S), dtype=np.float32))
         given_A = texts.given @ A
         W, b, left_out = means.scores(means.M @ A, given_A)
         U = texts.given / w[:, None] - means.M[own]  # without a text S is less by a multiple of u u'
@@ -198,18 +204,6 @@ class _Scores(NamedTuple):
         to_u = means.products(U, W, given_A)
         left_out = left_out + grow[:, None] * ((texts.D * U_A).sum(axis=1, keepdims=True) - to_u / 2) * to_u
         return cls(W, b, left_out * ((all_w - w) / all_w)[:, None])
-
-
-def _metric(texts: _Texts, means: _Means, prior: Prior | None, variance: float) -> np.ndarray:
-    """(size, size): A of `by_scatter`, in which a text and its marked words are one vector."""
-    single = texts.given / np.sqrt(texts.w)[:, None]
-    S = single.T @ single - (means.M * means.n[:, None]).T @ means.M
-    if prior is not None:
-        told = prior[0] / np.sqrt(np.maximum(prior[1], 1e-9))[:, None]
-        S = S + (told.T @ told).astype(np.float32)
-    even = np.float32(EVEN_TEXTS * variance)
-    scale = np.float32((EVEN_TEXTS + texts.w.sum()) * variance)
-    return np.asarray(scale * np.linalg.inv(S + even * np.eye(len(S), dtype=np.float32)))
 
 
 def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least, check_choice, warn
-from .answers import Answers
+from .answers import Answer, Answers
+from .groups import Group
 from .journal import CHOSEN, Event, Journal, text_keys
-from .learner import Learner
-from .people import Assigned, Tab, measure_agreement
+from .learner import Learner, Progress
+from .people import Agreement, Assigned, Shown, Tab, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels
-from .state import Said, as_labels, check_fits, fold, texts_gone, undone
-from .text_search import matching_rows
+from .state import Said, Span, as_labels, check_fits, fold, texts_gone, undone
+from .text_search import Found, matching_rows
 from .vectors import TextVectors, reading_order
-from .views import Agreement, Answer, Found, Group, Progress, Shown, Span
 
 HOW = ("auto", "random")
 
@@ -87,8 +87,7 @@ class LabelSession:
         spoken = (self.keys[row] for row, _ in self._holding())
         self._unrecorded = [key for key in spoken if key not in self._journal.texts]
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
-        how: dict[str, Any] = {"several": several, "ordered": ordered, "model": model}
-        self._learner = Learner(self.vectors, self._order, self.keys, **how)
+        self._learner = Learner(self.vectors, self.keys, several, ordered, model)
 
     def close(self) -> None:
         """Stop reading in the background."""

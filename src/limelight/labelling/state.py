@@ -14,6 +14,7 @@ from ..errors import LimelightError, bad_value
 from .journal import Event, Journal
 
 Labels = tuple[str, ...]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class State:
     descriptions: dict[str, str] = field(default_factory=dict)
     said: dict[str, dict[str, Said]] = field(default_factory=dict)  # key -> person -> what they said last
     settled: dict[str, Said] = field(default_factory=dict)
-    marks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    marks: dict[str, list[Span]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
@@ -79,7 +80,7 @@ class State:
             assert said is not None
             yield key, said
 
-    def spans(self, key: str, text: str) -> list[tuple[int, int]]:
+    def spans(self, key: str, text: str) -> list[Span]:
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
 
     def _say(self, event: Event) -> None:

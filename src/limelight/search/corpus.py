@@ -16,7 +16,7 @@ from ..tables.aside import Aside
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
-from ..tables.table import Table, open_table
+from ..tables.table import open_table
 from ..text.sentences import passage_spans, sentence_spans
 from .shards import key_text
 
@@ -139,7 +139,12 @@ class Corpus:
             return
         before = self._stat()
         with open_table(self.path) as table:
-            self._choose_text(table)
+            if self.text is None and self._usual in table.names:  # the text column of the index so far
+                self.text = self._usual
+            self.text = choose_columns(table, self.text, need_label=False).text
+            if self.key is not None and self.key not in table.names:
+                fault = f"{self._where} has no column {self.key!r} to name its rows by"
+                raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
             others = [name for name in dict.fromkeys(table.names) if name != self.text]
             for values in table.rows([self.text, *others]):
                 if isinstance(values, BadRowError):
@@ -149,14 +154,6 @@ class Corpus:
         if self._stat() != before:
             fault = f"{self.path} changed while it was being read; run this again"
             raise LimelightError(fault, code="file-changed")
-
-    def _choose_text(self, table: Table) -> None:
-        if self.text is None and self._usual in table.names:  # the text column of the index so far
-            self.text = self._usual
-        self.text = choose_columns(table, self.text, need_label=False).text
-        if self.key is not None and self.key not in table.names:
-            fault = f"{self._where} has no column {self.key!r} to name its rows by"
-            raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
 
     def _stat(self) -> tuple[int, int]:
         assert self.path is not None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import chain, compress
 from threading import Lock
 from typing import Any
 
@@ -146,9 +147,12 @@ class Filters:
         names = [(shard.sha256, len(shard)) for shard in shards]
         for shard, name in zip(shards, names, strict=True):
             if new := [at for at, kept in enumerate(known) if name not in kept]:
-                flags = _read_flags(shard, [conditions[at] for at in new])
-                for at, each in zip(new, flags, strict=True):
-                    known[at][name] = each
+                flags = {at: bytearray(len(shard)) for at in new}
+                for place, columns in enumerate(shard.columns()):  # every text's are read
+                    for at, each in flags.items():
+                        each[place] = conditions[at].flags(columns)
+                for at, each in flags.items():
+                    known[at][name] = np.frombuffer(each, np.uint8)
         for condition, kept in zip(conditions, known, strict=True):
             self._kept[condition] = {name: kept[name] for name in names}
         while len(self._kept) > MAX_CONDITIONS:
@@ -156,33 +160,16 @@ class Filters:
         return [[kept[name] for name in names] for kept in known]
 
 
-def _read_flags(shard: Shard, conditions: Sequence[Condition]) -> list[np.ndarray]:
-    """The flags (n,) of each condition. Every text's columns are read."""
-    found = [bytearray(len(shard)) for _ in conditions]
-    for at, columns in enumerate(shard.columns()):
-        for condition, flags in zip(conditions, found, strict=True):
-            flags[at] = condition.flags(columns)
-    return [np.frombuffer(each, np.uint8) for each in found]
-
-
 def _check_column(condition: Condition, flags: np.ndarray, shards: Sequence[Shard]) -> None:
     """Raise if no text has the column, or none has a number there to compare."""
     if not (flags & _HAS_COLUMN).any():
-        known = ", ".join(map(repr, _living_columns(shards))) or "none"
+        columns = compress(chain.from_iterable(shard.columns() for shard in shards), living_texts(shards))
+        known = ", ".join(map(repr, dict.fromkeys(chain.from_iterable(columns)))) or "none"
         fault = f"no text of the index has a column {shown(condition.column)}"
         raise LimelightError(f"{fault}; its columns: {known[:200]}", code="column-missing")
     if condition.sign in _ORDERS and not (flags & _HAS_NUMBER).any():
         fault = f"column {shown(condition.column)} holds no number; <, >, <= and >= compare numbers"
         raise bad_value(f"{fault}; use = or != for text")
-
-
-def _living_columns(shards: Sequence[Shard]) -> dict[str, None]:
-    found: dict[str, None] = {}
-    for shard in shards:
-        for at, columns in enumerate(shard.columns()):
-            if shard.alive is None or shard.alive[at]:
-                found.update(dict.fromkeys(columns))
-    return found
 
 
 def _number(value: Any) -> Decimal | None:

@@ -16,17 +16,7 @@ from ..errors import LimelightError, bad_value, damaged, no_rows, warn
 from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .build import (
-    add_corpus,
-    build,
-    compact,
-    delete_rows,
-    encode,
-    new_config,
-    open_model,
-    tidy,
-    writing,
-)  # fmt: skip
+from .build import add_corpus, build, compact, delete_rows, encode, new_config, open_model, tidy, writing
 from .corpus import Corpus, Row
 from .filters import Filters, make_conditions, shown
 from .hit_words import Hit, find_words

@@ -209,8 +209,11 @@ def _parse_config(content: bytes) -> IndexConfig:
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
-        if version == FIRST:
-            _upgrade(data)
+        if version == FIRST:  # of 0.2, where each corpus has its own shards
+            data.pop("approximate", None)  # a file that searches need no longer
+            data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
+            for source in data["sources"]:
+                source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
         found = data.pop("deleted", None)
         data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
         data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
@@ -221,14 +224,6 @@ def _parse_config(content: bytes) -> IndexConfig:
     if not 0 < config.size < 2**24:
         raise damaged(f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again")
     return config
-
-
-def _upgrade(data: dict[str, Any]) -> None:
-    """The description as 0.2 wrote it: each corpus has its own shards."""
-    data.pop("approximate", None)  # a file that searches need no longer
-    data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
-    for source in data["sources"]:
-        source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
 
 
 def _check_entries(config: IndexConfig) -> None:

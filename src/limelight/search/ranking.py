@@ -115,14 +115,11 @@ class Ranking:
             _, found = self.by_vectors(Q[some], k, approximate, extra, allowed)
             for query, q, places in zip(queries, Q[some], found.tolist(), strict=True):
                 at = np.array(sorted(place for place in places if place >= 0), np.int64)
+                cosines = np.clip(score_places(self.shards, q, at).astype(float), -1, 1)
                 shares = self.words.shares(query, at.tolist())
-                yield _sorted(at.tolist(), score_places(self.shards, q, at).tolist(), shares)
-
-
-def _sorted(places: list[int], cosines: list[float], shares: list[list[tuple[str, float]]]) -> list[Ranked]:
-    """The hits of a query by their scores in full precision, which differ from those in float32 by a hair."""
-    found = []
-    for place, cosine, each in zip(places, cosines, shares, strict=True):
-        matches = tuple((word, WORD_WEIGHT * share) for word, share in each)
-        found.append(Ranked(place, min(1.0, max(-1.0, cosine)), 1 - WORD_WEIGHT, matches))
-    return sorted(found, key=lambda each: (-each.score, each.place))
+                ranked = []
+                for place, cosine, each in zip(at.tolist(), cosines.tolist(), shares, strict=True):
+                    matches = tuple((word, WORD_WEIGHT * share) for word, share in each)
+                    ranked.append(Ranked(place, cosine, 1 - WORD_WEIGHT, matches))
+                # By scores in full precision, which differ from those in float32 by a hair.
+                yield sorted(ranked, key=lambda each: (-each.score, each.place))

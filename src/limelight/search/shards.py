@@ -29,7 +29,7 @@ from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
-from .postings import POSTINGS, Postings, pack_postings
+from .postings import POSTINGS, Postings, are_ends, pack_postings
 from .words import WordRules
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
@@ -215,7 +215,7 @@ def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool, keyed: 
     expected |= {"keys": (rows,)} if keyed else {}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
     fits = fits and (postings is None or postings.fit_together(rows))
-    if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
+    if not fits or not are_ends(ends, len(lines)):
         raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
         raise damaged(f"{name} is damaged: wrong scales; build the index again")
@@ -241,8 +241,7 @@ def map_tensors(
 def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], kind: type) -> np.ndarray:
     shape, (begin, end), dtype = entry["shape"], entry["data_offsets"], np.dtype(kind)
     code, size = DTYPES[dtype.name]
-    if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
-        raise ValueError
-    if end - begin != prod(shape) * size:
+    are_sizes = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+    if entry["dtype"] != code or not are_sizes or end - begin != prod(shape) * size:
         raise ValueError
     return np.frombuffer(mapped, dtype, prod(shape), start + begin).reshape(shape)

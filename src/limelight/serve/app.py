@@ -104,8 +104,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 
 def _tell_systemd() -> None:
     """Say that the server answers to whoever started it and waits for that: a unit of `Type=notify`."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if address:
+    if address := os.environ.get("NOTIFY_SOCKET", ""):
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
             channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 

@@ -115,12 +115,9 @@ def page(names: Sequence[str], routes: Sequence[Route]) -> HTMLResponse:
     content = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Limelight</title><style>{STYLE}</style>'
         f'<h1>Limelight</h1><p>Models: {models}</p><p><a href="/openapi.json">OpenAPI document</a></p>'
-        + "".join(map(_section, routes))
     )
+    for route in routes:
+        content += f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>"
+        examples = EXAMPLES.get(route.path, ())
+        content += "".join(f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None)
     return HTMLResponse(content, headers={"content-security-policy": f"{POLICY}; style-src 'sha256-{_HASH}'"})
-
-
-def _section(route: Route) -> str:
-    examples = EXAMPLES.get(route.path, (None, None))
-    shown = [f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None]
-    return f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>{''.join(shown)}"

@@ -59,7 +59,8 @@ def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Ite
     if isinstance(value, str):
         return [(value,)], True
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        if _are_token_ids(value):
+        first = value[0] if isinstance(value, list) and value else None
+        if type(first[0] if isinstance(first, list) and first else first) is int:
             fault = f"{name} holds token ids, which mean nothing to this model; send the texts themselves"
             fault += " (LangChain: check_embedding_ctx_length=False)"
             raise RequestError(422, fault, code="token-ids")
@@ -148,12 +149,6 @@ def _cut(text: str, tokenizer: Tokenizer, words: int) -> str:
             return text[: end + int(offsets[words - 1][1])]
         words, end = words - len(offsets), end + int(offsets[-1][1])
     return text
-
-
-def _are_token_ids(value: Any) -> bool:
-    """Whether it is a list of numbers, or of lists of numbers."""
-    first = value[0] if isinstance(value, list) and value else None
-    return type(first[0] if isinstance(first, list) and first else first) is int
 
 
 def _is_item(value: Any, size: int) -> bool:

@@ -61,7 +61,9 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status, number = time.perf_counter(), 0, _request_id(scope)
+        given = next(iter(_header(scope, REQUEST_ID)), b"")  # by a proxy or the client
+        number = given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
+        begin, status = time.perf_counter(), 0
 
         async def send_guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -175,12 +177,6 @@ async def refuse_path(request: Request, error: Any) -> Response:
 
 def _header(scope: Scope, name: bytes) -> list[bytes]:
     return [value for each, value in scope["headers"] if each == name]
-
-
-def _request_id(scope: Scope) -> str:
-    """The id that a proxy or a client gave the request, or a new one."""
-    given = next(iter(_header(scope, REQUEST_ID)), b"")
-    return given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def describe_error(error: BaseException) -> str:

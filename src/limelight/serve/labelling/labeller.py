@@ -6,9 +6,13 @@ is written a moment after the last key, and when the server stops.
 
 from __future__ import annotations
 
+import shlex
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +20,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ...errors import LimelightError, tidy_os_errors
+from ...labelling.answers import Answer
 from ...labelling.groups import distinguishing_words
 from ...labelling.health import check
+from ...labelling.journal import journal_of
+from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
-from ...labelling.views import Answer
+from ...tables.writers import LISTS, format_of
+from ...text.tasks import MULTI_LABEL, ORDINAL
 from ..http.bodies import Body
 from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, whole
 from ..http.limits import RequestError
@@ -27,7 +36,6 @@ from ..http.metrics import log
 from ..http.posts import Posts, Workers
 from ..page.answer import page_answer
 from ..page.plane import Plane, spread
-from .table_saver import TableSaver
 
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
 MAX_AHEAD = 100  # texts that are before people
@@ -40,6 +48,8 @@ LABELS = {**WORDS, "type": ["string", "array"], "items": TEXT, "description": "a
 # What a person says that cannot be: the page is told, and nothing is written.
 FAULTS = dict.fromkeys(("class-unknown", "class-exists", "label-count", "option-value"), 422)
 SHOWN = 100  # findings of each kind
+PAUSE = 3.0  # seconds without a key
+_FOR_CSV = ("cell-unusable", "sheet-full")  # what only Excel cannot hold
 
 
 class Labeller:
@@ -119,12 +129,8 @@ class Labeller:
         """Estimated accuracy, how it grew, what is missing; why the table is not written."""
         self.session.refresh()
         found = self.session.progress()
-        return {
-            **found._asdict(),
-            "history": [each._asdict() for each in found.history],
-            "needs": [each._asdict() for each in found.needs],
-            "fault": self.saver.fault,
-        }
+        lists = {name: [each._asdict() for each in getattr(found, name)] for name in ("history", "needs")}
+        return {**found._asdict(), **lists, "fault": self.saver.fault}
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
         """Some texts, with what was said about them."""
@@ -305,10 +311,8 @@ class Labeller:
         """How far people agree, and what they do not agree on."""
         self.session.refresh()
         found = self.session.agreement()
-        pairs = [
-            {"people": list(people), "texts": texts, "agreed": agreed, "alpha": alpha}
-            for people, (texts, agreed, alpha) in found.pairs.items()
-        ]
+        names = ("texts", "agreed", "alpha")
+        pairs = [{"people": list(two), **dict(zip(names, x, strict=True))} for two, x in found.pairs.items()]
         open_rows, by = self.session.disagreements(), body["by"]
         shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
         return {"people": found.people, "texts": found.texts, "alpha": found.alpha, "pairs": pairs,
@@ -354,3 +358,77 @@ def close(labeller: Labeller) -> int:
         return labeller.saver.close()
     finally:
         labeller.session.close()
+
+
+class TableSaver:
+    """`table` is where the texts came from and `text` their column; without it there is a column `text`."""
+
+    def __init__(
+        self, session: LabelSession, out: str | Path, table: str | Path | None = None,
+        text: str | None = None, pause: float = PAUSE,
+    ) -> None:  # fmt: skip
+        self.out, self._session, self._table, self._text = Path(out), session, table, text
+        self._pause, self._lock, self._saving = pause, threading.Lock(), threading.Lock()
+        self._timer: threading.Timer | None = None
+        self.fault = ""  # why the table could not be written when it was tried last
+
+    @property
+    def source(self) -> dict[str, str]:
+        """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
+        return {"table": str(self._table or ""), "text": self._text or ""}
+
+    def train_command(self) -> str:
+        """What to type to train on the table; words that were marked are learnt as reasons."""
+        session, lists = self._session, format_of(self.out) in LISTS
+        parts = ["limelight", "train", str(self.out), "--text", self._text or "text"]
+        parts += ["--label", "labels" if session.several and lists else "label"]
+        if session.several or session.ordered:
+            parts += ["--task", (MULTI_LABEL if session.several else ORDINAL).name]
+        if any(session.marks(row) for row in range(len(session.texts))):
+            parts += ["--reasons", "marks"]
+        if session.several and not lists:
+            parts += ["--separator", SEPARATOR]
+        model = self.out.with_name(f"{self.out.name.split('.')[0]}-model")
+        return shlex.join([*parts, "--out", str(model)])
+
+    def touch(self) -> None:
+        """Something was said: write it soon."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(self._pause, self._save_soon)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def save(self) -> int:
+        """Write the table now; the number of its rows."""
+        try:
+            with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
+                rows = self._session.save(self.out, self._table, text=self._text)
+        except LimelightError as error:
+            self.fault = f"{error}; {self._way_out(error.code)}"
+            raise LimelightError(self.fault, code=error.code) from error
+        self.fault = ""
+        return rows
+
+    def close(self) -> int:
+        """Write the table for the last time; the number of its rows."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+        return self.save()
+
+    def _save_soon(self) -> None:
+        try:
+            self.save()
+        except LimelightError as error:  # such as a full disk: the page says it, too
+            log(f"the table is not written: {error}")
+
+    def _way_out(self, code: str) -> str:
+        journal = journal_of(self.out)
+        if code not in _FOR_CSV:
+            return f"all labels are in {journal}"
+        ends = chain([""], (f"-{k}" for k in count(2)))
+        names = (self.out.with_name(f"{self.out.stem}{end}.csv") for end in ends)
+        other = next(name for name in names if not name.exists() and not journal_of(name).exists())
+        return f"all labels are in {journal}: rename it to {journal_of(other).name} and give --out {other}"

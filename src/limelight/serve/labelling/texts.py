@@ -25,8 +25,7 @@ from ..http.limits import Limits
 from ..http.metrics import Metrics
 from ..http.posts import Posts
 from ..http.run import address_shown, configure, listen, run_one
-from .labeller import Labeller, close
-from .table_saver import TableSaver
+from .labeller import Labeller, TableSaver, close
 
 BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
 START = "limelight"  # who adds the classes of the start: nobody's undo takes them back

@@ -37,14 +37,11 @@ def render_page(
     sheet: str = SHEET,
 ) -> str:  # fmt: skip
     """The page that starts with a module; `blocks` are for its script to read, by id."""
-    return (templates(__package__).get_template("explorer.html.jinja")).render(
-        title=title,
-        script=bundle(start),
-        style=style(sheet),
-        policy=policy(start) if in_file else "",  # a server sends it as a header
-        body=page_text(body),
-        blocks={name: to_text(content) for name, content in blocks.items()},
-    )
+    allowed = policy(start) if in_file else ""  # a server sends it as a header
+    written = {name: to_text(content) for name, content in blocks.items()}
+    page = templates(__package__).get_template("explorer.html.jinja")
+    parts = {"script": bundle(start), "style": style(sheet), "policy": allowed, "body": page_text(body)}
+    return page.render(title=title, blocks=written, **parts)
 
 
 def name_of(model: Model) -> str:
