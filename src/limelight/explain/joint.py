@@ -137,10 +137,8 @@ def _strongest(found: list[JointWords], least: float) -> tuple[JointWords, ...]:
     """The pairs with the most effect together, each word only once."""
     kept: list[JointWords] = []
     for each in sorted(found, key=lambda one: -abs(one.together)):
-        alone, taken = (
-            max(abs(each.without_first), abs(each.without_second)),
-            {k for one in kept for k in one[:2]},
-        )
+        alone = max(abs(each.without_first), abs(each.without_second))
+        taken = {k for one in kept for k in one[:2]}
         if abs(each.together) >= max(least, MIN_TIMES * alone) and not taken & {each.first, each.second}:
             kept.append(each)
     return tuple(kept[:MAX_JOINT])

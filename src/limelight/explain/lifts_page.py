@@ -146,10 +146,8 @@ class LiftsPage:
         listed = self.compared[: min(most, max(self.certain, least))]
         apart = [each.difference for each in listed if each.difference]
         ends = [0.0, *(x for each in apart for x in (each.low, each.high))]
-        return [
-            (each, _bar(one.difference, one.low, one.high, min(ends), max(ends)))
-            for each, one in zip(listed, apart, strict=True)
-        ]
+        bars = [_bar(*each[:3], min(ends), max(ends)) for each in apart]
+        return list(zip(listed, bars, strict=True))
 
     @property
     def table(self) -> list[tuple[str, int, Mean, list[tuple[Mean, Mean]]]]:

@@ -106,27 +106,24 @@ class Summary:
 
     @property
     def answers_are(self) -> str:
-        unit = self.unit or "numbers"
-        return (
-            f"{unit} that came with the reviews"
-            if self.lifts.are_given
-            else f"{unit} that the model predicts"
-        )
+        which = "came with the reviews" if self.lifts.are_given else "the model predicts"
+        return f"{self.unit or 'numbers'} that {which}"
 
     @property
     def sentences(self) -> list[str]:
         """What was counted of all reviews, and what is certain by group and over time."""
-        said, most = [], [each for each in self.aspects if each.texts][:3]
-        answers = self.lifts.answers
+        said, answers = [], self.lifts.answers
         if answers and self.unit and answers.high.mean is not None and answers.low.mean is not None:
             have = "have" if self.lifts.are_given else "have, as the model predicts,"
             than = f"more than {self.lifts.middle:g} {self.unit}"
             high, low = f"{answers.high.mean:.0%}", f"{answers.low.mean:.0%}"
             said.append(f"{high} of the reviews {have} {than}, {low} fewer.")
-        if most:
-            often = [f"{plain_name(each.name)} ({each.share:.0%})" for each in most]
+        if often := [f"{plain_name(each.name)} ({each.share:.0%})" for each in self.aspects[:3]]:
             said.append(f"They speak most often of {listed(often)}.")
-        said += [self._beside(each) for each in self.apart[:2]]
+        for lift in self.apart[:2]:
+            own, others = (self.number(some and some.mean.mean) for some in (lift.answers, lift.others))
+            mention = f"Reviews that mention {plain_name(lift.name)}"
+            said.append(f"{mention} have {own} on average, the others {others}.")
         for sign, how in ((1, "better"), (-1, "worse")):
             for each in self.of_kind(GROUP, sign)[:1]:
                 about = f"what reviews say about {plain_name(each.aspect)}"
@@ -140,10 +137,6 @@ class Summary:
     def apart(self) -> list[Lift]:
         """Aspects whose mention certainly goes with other answers, the furthest first."""
         return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(gap(each)))
-
-    def _beside(self, each: Lift) -> str:
-        own, others = (self.number(some and some.mean.mean) for some in (each.answers, each.others))
-        return f"Reviews that mention {plain_name(each.name)} have {own} on average, the others {others}."
 
     @property
     def todo(self) -> list[str]:
@@ -214,14 +207,10 @@ class Summary:
         """
         return "–" if value is None else f"{value:.1f}" if self.unit else f"{value:,.4g}"
 
-    @property
-    def largest(self) -> float:
-        """Of the means of the periods: the longest bar."""
-        return max((each.answers.mean or 0.0 for each in self.periods), default=0.0)
-
     def width(self, mean: Mean) -> float:
-        """How long the bar of a period is, from 0, in percent."""
-        return 100 * max(mean.mean or 0.0, 0.0) / self.largest if self.largest > 0 else 0.0
+        """How long the bar of a period is, from 0, in percent of the longest one."""
+        largest = max((each.answers.mean or 0.0 for each in self.periods), default=0.0)
+        return 100 * max(mean.mean or 0.0, 0.0) / largest if largest > 0 else 0.0
 
 
 def gap(each: Lift) -> float:

@@ -54,10 +54,8 @@ class ReadTexts:
     def ids(self) -> list[TokenIds]:
         """The word ids of each text, truncated where the model truncated it."""
         locate = self.model.tokenizer.locate
-        return [
-            TokenIds(tuple(locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
-            for reading in self.readings
-        ]
+        ids = ([locate(side.text)[0][: len(side.offsets)] for side in each.sides] for each in self.readings)
+        return [TokenIds(tuple(sides)) for sides in ids]
 
     def predict(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
         """Probabilities (variants, classes) for each text; its mask (variants, n) is True for words to keep.
@@ -74,11 +72,11 @@ class ReadTexts:
 
     def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
         """(variants,) for each text: how much lower the probability of the class that is explained is."""
-        found = zip(self.readings, self.predict(masks, name), strict=True)
-        return [
-            np.asarray(float(each.sides[0].probabilities[each.target]) - P[:, each.target].astype(float))
-            for each, P in found
-        ]
+        drops = []
+        for each, P in zip(self.readings, self.predict(masks, name), strict=True):
+            before = float(each.sides[0].probabilities[each.target])
+            drops.append(np.asarray(before - P[:, each.target].astype(float)))
+        return drops
 
 
 def count_words(reading: AnyReading) -> int:

@@ -92,10 +92,8 @@ class Answers:
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
         weights = parts.parts @ self._direction(logits, best) / self.fitted.temperature
-        words = [
-            Word(text[start:end], int(start), int(end), float(weight))
-            for (start, end), weight in zip(parts.offsets, weights, strict=True)
-        ]
+        places = zip(parts.offsets.tolist(), weights.tolist(), strict=True)
+        words = [Word(text[start:end], start, end, weight) for (start, end), weight in places]
         probabilities = {self.classes[k]: float(P[k]) for k in order}
         labels = tuple(self.classes[k] for k in likely)
         return Answer(row, self.classes[best], labels, probabilities, words, told)

@@ -110,10 +110,6 @@ def _is_list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and [type(x) for x in value] == [int, int] and 0 <= value[0] < value[1]
-
-
 def _is_by_key(value: Any, fits: Callable[[str, Any], bool]) -> bool:
     return isinstance(value, dict) and all(_is_key(key) and fits(key, each) for key, each in value.items())
 
@@ -128,7 +124,10 @@ class _Kind(NamedTuple):
 
 
 _is_key = _fits(_KEY)
-_are_keys, _are_spans = _is_list_of(_is_key), _is_list_of(_is_span)
+_are_keys = _is_list_of(_is_key)
+_are_spans = _is_list_of(
+    lambda value: isinstance(value, list) and [*map(type, value)] == [int, int] and 0 <= value[0] < value[1]
+)
 _ROWS: Fields = {"rows": _are_keys}
 _NAME: Fields = {"name": _is_text}
 _ALWAYS = _Kind(
@@ -317,16 +316,12 @@ def _is_torn(tail: bytes) -> bool:
         return False
     try:
         json.JSONDecoder().raw_decode(tail.decode("latin-1"))
-    except ValueError:
-        return True
-    except RecursionError:
-        pass
+    except (ValueError, RecursionError) as error:
+        return isinstance(error, ValueError)
     return False
 
 
 def _read_from(handle: int, place: int) -> bytes:
-    os.lseek(handle, place, os.SEEK_SET)
-    pieces = []
-    while piece := os.read(handle, 1 << 20):
-        pieces.append(piece)
-    return b"".join(pieces)
+    with open(handle, "rb", closefd=False) as file:
+        file.seek(place)
+        return file.read()

@@ -217,7 +217,11 @@ def build(
             corpus.key = config.key
             stack.callback(corpus.close)
             corpus.check(config.unit, folder)  # unusable rows are reported before the long work
-        _check_keys(corpora)
+        seen: dict[str, Corpus] = {}
+        for each, key in ((one, key) for one in corpora for key in one.keys):
+            if seen.setdefault(key, each) is not each:
+                fault = f"{each.name}: the {each.key} {key[:40]!r} is in {seen[key].name} too"
+                raise LimelightError(f"{fault}; each row needs its own", code="key-exists")
         stack.enter_context(writing(folder))
         _check_free(folder, overwrite)  # another process may have made one meanwhile
         replacing, place = (folder / FILE).is_file(), folder
@@ -230,16 +234,6 @@ def build(
             add_corpus(place, corpus, model, progress)
         if replacing:
             _put_in_place(place, folder)
-
-
-def _check_keys(corpora: Sequence[Corpus]) -> None:
-    """Raise if rows of two corpora have one key."""
-    seen: dict[str, Corpus] = {}
-    for corpus in corpora:
-        for key in corpus.keys:
-            if seen.setdefault(key, corpus) is not corpus:
-                fault = f"{corpus.name}: the {corpus.key} {key[:40]!r} is in {seen[key].name} too"
-                raise LimelightError(f"{fault}; each row needs its own", code="key-exists")
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:

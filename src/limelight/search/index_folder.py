@@ -300,7 +300,11 @@ def find_rows(config: IndexConfig, shards: Sequence[Shard], keys: Iterable[Any])
     Without a key column, a row's key is its number, counted from 1 over all tables of the index as they were
     added: in the first table, the row's own number.
     """
-    texts = dict.fromkeys(map(_checked_key, keys))
+    texts: dict[str, None] = {}
+    for key in keys:
+        if (text := key_text(key)) is None:
+            raise bad_value(f"a key is text or a number, not {str(key)[:40]!r}")
+        texts[text] = None
     if config.key is None:
         found = {key: _by_number(config, shards, key) for key in texts}
     else:
@@ -308,13 +312,6 @@ def find_rows(config: IndexConfig, shards: Sequence[Shard], keys: Iterable[Any])
     alive = living_texts(shards)
     living = {key: [place for place in places if alive[place]] for key, places in found.items()}
     return {key: places for key, places in living.items() if places}
-
-
-def _checked_key(key: Any) -> str:
-    text = key_text(key)
-    if text is None:
-        raise bad_value(f"a key is text or a number, not {str(key)[:40]!r}")
-    return text
 
 
 def _by_column(column: str, shards: Sequence[Shard], keys: Sequence[str]) -> dict[str, list[int]]:

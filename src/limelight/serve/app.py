@@ -56,17 +56,6 @@ def create_app(
     ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
     ours += found.all() if found else []
-    every = [*routes, *ours]
-    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, ours)
-    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
-    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
-    app.state.has_index = lambda: not found or found.served.is_there
-    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
-    return app
-
-
-def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route]) -> list[Route]:
-    """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
         return page(served.names, ours)
@@ -74,10 +63,15 @@ def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
-    found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
-    if explorer is not None:
-        found += explorer.routes() if explorer.shown() else [Route("/", show_page)]
-    return found
+    every = [*routes, *ours, Route("/docs", show_page), Route("/openapi.json", show_document)]
+    if with_page:  # at / is the explorer; without a model that it can show, the list of routes
+        explorer = Explorer(served, posts, data, near)
+        every += explorer.routes() if explorer.shown() else [Route("/", show_page)]
+    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
+    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
+    app.state.has_index = lambda: not found or found.served.is_there
+    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
+    return app
 
 
 @asynccontextmanager

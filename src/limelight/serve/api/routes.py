@@ -143,7 +143,7 @@ class Routes:
         compute = readings if aspects else predictions
         items, one = items_of(body["inputs"], self._limits(compute, batcher), model.pair)
         least = _threshold(model, body)
-        found = await self._run(request, batcher, compute, items, body)
+        found, _ = await self._run(request, batcher, compute, items, body)
 
         def ranked() -> list[Any]:
             classes = [_ranked(model, each.probabilities if aspects else each, least) for each in found]
@@ -157,14 +157,15 @@ class Routes:
         """A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["inputs"], self._limits(vectors, batcher))
-        found = _first_numbers(await self._run(request, batcher, vectors, items, body), body)
+        found, _ = await self._run(request, batcher, vectors, items, body)
+        found = _first_numbers(found, body)
         return list(unit(found) if body.get("normalize", True) else found)
 
     async def embed_all(self, request: Request, body: Body) -> Any:
         """The matrix M of each text, a list per row."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["inputs"], self._limits(matrices, batcher))
-        return list(await self._run(request, batcher, matrices, items, body))
+        return list((await self._run(request, batcher, matrices, items, body))[0])
 
     async def explain(self, request: Request, body: Body) -> Any:
         """The words with their offsets, how much each supports the prediction, and what each row attends to;
@@ -180,7 +181,7 @@ class Routes:
         names = ("without_rows", "against", "label", "joint")
         how = {name: body[name] for name in names if name in body and body[name] not in (False, [])}
         compute = partial(readings, **how) if how else readings
-        found = await self._run(request, batcher, compute, items, body)
+        found, _ = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 
     async def similarity(self, request: Request, body: Body) -> Any:
@@ -191,7 +192,7 @@ class Routes:
         others, _ = texts_of(body["inputs"]["sentences"], self._limits(compute, batcher), "sentences")
         if compute is comparisons:
             pairs = [(source, *other) for other in others]
-            found = await self._run(request, batcher, comparisons, pairs, parameters)
+            found, _ = await self._run(request, batcher, comparisons, pairs, parameters)
             return lambda: [comparison.to_dict() for comparison in found]
         return await self._cosines(request, batcher, source, others, parameters)
 
@@ -217,15 +218,16 @@ class Routes:
     async def _cosines(
         self, request: Request, batcher: Batcher, source: str, others: list[Item], body: Body
     ) -> list[float]:
-        v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], body))
+        found, _ = await self._run(request, batcher, vectors, [(source,), *others], body)
+        v, *w = unit(found)
         return [float(v @ each) for each in w]
 
     async def openai(self, request: Request, body: Body) -> Any:
         """As /embed, as OpenAI's clients send it."""
         name, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["input"], self._limits(vectors, batcher), "input")
-        items = await self._within_limits(request, batcher, vectors, items, body)
-        found = unit(_first_numbers(await self._compute(request, batcher, vectors, items), body))
+        found, items = await self._run(request, batcher, vectors, items, body)
+        found = unit(_first_numbers(found, body))
         coded = body.get("encoding_format") == "base64"
         shown = [base64.b64encode(v.astype("<f4").tobytes()).decode() if coded else v for v in found]
         data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
@@ -285,26 +287,16 @@ class Routes:
 
     async def _run(
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
-    ) -> Any:
-        items = await self._within_limits(request, batcher, compute, items, body)
-        return await self._compute(request, batcher, compute, items)
-
-    async def _compute(self, request: Request, batcher: Batcher, compute: Compute, items: list[Item]) -> Any:
-        """The results of the items; of many, piece by piece."""
-        pieces = cut_pieces(items)
-        if len(pieces) == 1:
-            return await batcher.run(compute, items)
-        await self.posts.wait_as_large(request)
-        return np.concatenate([await batcher.run(compute, piece) for piece in pieces])
-
-    async def _within_limits(
-        self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
-    ) -> list[Item]:
-        """The items, cut if the request says so; an error if they are too long."""
+    ) -> tuple[Any, list[Item]]:
+        """The results of the items, of many piece by piece; and the items, cut if the request says so."""
         request.state.texts = len(items)
         limits, truncate = self._limits(compute, batcher), body.get("truncate", False)
-        found: list[Item] = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
-        return found
+        items = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
+        pieces = cut_pieces(items)
+        if len(pieces) == 1:
+            return await batcher.run(compute, items), items
+        await self.posts.wait_as_large(request)
+        return np.concatenate([await batcher.run(compute, piece) for piece in pieces]), items
 
     async def _call(self, function: Callable[..., Any], items: list[Item], *rest: Any) -> Any:
         """Call a function that takes long for long texts: in a thread, if they are."""

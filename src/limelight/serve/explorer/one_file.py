@@ -66,10 +66,8 @@ class NotebookPage:
         return f"<NotebookPage of {len(self.page) / 1e6:.1f} MB, shown in a notebook>"
 
     def _repr_html_(self) -> str:
-        return (
-            f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
-            f'style="border:0" srcdoc="{escape(self.page)}"></iframe>'
-        )
+        kind = f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" style="border:0"'
+        return f'<iframe {kind} srcdoc="{escape(self.page)}"></iframe>'
 
 
 def explore_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
