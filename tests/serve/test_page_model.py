@@ -13,7 +13,7 @@ import pytest
 
 import trained
 from limelight.explain import joint
-from limelight.explain.variants import count_words
+from limelight.explain.attribution import count_words
 from limelight.reading import captions
 from limelight.reading.captions import METHODS
 from limelight.reading.reading import JointWords, Reading

@@ -20,7 +20,7 @@ from ..text.labels import Label
 from ..text.questions import class_values
 from ..text.tasks import find_task
 from ..text.word_kinds import FUNCTION_WORDS, is_function_word
-from .variants import ReadTexts, as_model, count_words
+from .attribution import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
 MIN_TIMES = 0.5  # as much as the larger of the two words alone

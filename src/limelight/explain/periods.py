@@ -67,8 +67,10 @@ def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
     stripped = [value.strip() if isinstance(value, str) else value for value in values]
     cells = [None if is_missing(value) else value for value in stripped]
     parts = [None if cell is None else _parse(cell) for cell in cells]
-    day_first, guessed = _order([each for each in parts if each and each.is_open])
-    days = _drop_far([_day(each, day_first) for each in parts])
+    open_ones = [each for each in parts if each and each.is_open]  # such as 03/05/2012: others may tell
+    day_first, month_first = (sum((each[k] or 0) > 12 for each in open_ones) for k in (2, 1))
+    guessed = "month/day/year" if open_ones and day_first == month_first else ""
+    days = _drop_far([_day(each, day_first > month_first) for each in parts])
     unread = [cell for cell, day in zip(cells, days, strict=True) if cell is not None and day is None]
     read = [each for each, day in zip(parts, days, strict=True) if each and day]
     if not read:
@@ -114,14 +116,6 @@ def _parse_digits(text: str) -> _Parts | None:
     except ValueError:
         return None
     return _Parts(day.year, day.month, day.day)
-
-
-def _order(found: list[_Parts]) -> tuple[bool, str]:
-    """Whether the day comes first in dates such as 03/05/2012; and what was guessed if no date tells."""
-    day_first = sum((each.day or 0) > 12 for each in found)
-    month_first = sum((each.month or 0) > 12 for each in found)
-    guessed = "month/day/year" if found and day_first == month_first else ""
-    return day_first > month_first, guessed
 
 
 def _day(parts: _Parts | None, day_first: bool) -> date | None:

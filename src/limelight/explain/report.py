@@ -26,13 +26,13 @@ from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.metrics import Metrics
 from ..text.tasks import find_task
+from .attribution import ReadTexts, as_model, count_words, same_answers
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
 from .lifts_page import LiftsPage
 from .model_report import FEW_CLASSES, Calibration, ModelReport, measure_calibration
 from .render import render_page
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, same_answers
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 # for models without saved figures: a twentieth of the texts, and at least and at most this many

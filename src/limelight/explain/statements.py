@@ -45,10 +45,8 @@ def certain_statements(lifts: Lifts) -> list[Statement]:
     found = list[Statement]()
     for each in lifts.groups.lifts if lifts.groups else ():
         if each.difference and each.certain:
-            quotes = (each.quote,) if each.quote else ()
-            found.append(
-                Statement(GROUP, each.aspect, each.group, *each.difference[:3], each.effect.n, quotes)
-            )
+            figures, quotes = (*each.difference[:3], each.effect.n), (each.quote,) if each.quote else ()
+            found.append(Statement(GROUP, each.aspect, each.group, *figures, quotes))
     for lift in lifts.aspects:
         if lift.change and lift.changed:
             found.append(Statement(TREND, lift.name, "", *lift.change[:3], lift.texts, ()))

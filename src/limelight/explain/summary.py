@@ -74,10 +74,8 @@ class Summary:
         self.statements = certain_statements(lifts)
 
     def html(self) -> str:
-        return render_page(
-            "summary.html.jinja", own_style="summary.css.jinja", title=self.title, page=self,
-            lifts=self.lifts,
-        )  # fmt: skip
+        given = {"title": self.title, "page": self, "lifts": self.lifts}
+        return render_page("summary.html.jinja", own_style="summary.css.jinja", **given)
 
     def to_dict(self) -> dict[str, Any]:
         said = {"title": self.title, "certain": [each.to_dict() for each in self.statements]}
@@ -85,11 +83,8 @@ class Summary:
 
     def of_kind(self, kind: str, sign: int, group: str | None = None) -> list[Statement]:
         """What is certain, of one kind and for the better (1) or the worse (-1)."""
-        return [
-            each
-            for each in self.statements
-            if (each.kind, each.sign) == (kind, sign) and group in (None, each.group)
-        ]
+        found = [each for each in self.statements if (each.kind, each.sign) == (kind, sign)]
+        return [each for each in found if group in (None, each.group)]
 
     @property
     def of_what(self) -> str:

@@ -22,8 +22,7 @@ from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_texts
 from ..text.tasks import find_task
-from .attribution import NAMES, attribute_readings
-from .variants import ReadTexts, as_model, count_words
+from .attribution import NAMES, ReadTexts, as_model, attribute_readings, count_words
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -66,11 +65,8 @@ class Faithfulness:
 def measure_faithfulness(read: ReadTexts, weights: dict[str, list[np.ndarray]]) -> list[Faithfulness]:
     """Measure several attributions at once, each with weights (n + m,) per text: equal variants run once."""
     texts = len(read.readings)
-    top = {name: [most_weighted(each) for each in per_text] for name, per_text in weights.items()}
-    masks = [
-        np.concatenate([mask for per_text in top.values() for mask in (~per_text[k], per_text[k])])
-        for k in range(texts)
-    ]
+    top = [[most_weighted(each) for each in per_text] for per_text in weights.values()]
+    masks = [np.concatenate([m for each in some for m in (~each, each)]) for some in zip(*top, strict=True)]
     drops = np.array(read.drops(masks, "Faithfulness"))
     parts = drops.reshape(texts, len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
@@ -90,11 +86,8 @@ class Trust:
         return next(each for each in self.attributions if each.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "texts": self.texts,
-            "shares": list(SHARES),
-            "attributions": [each.to_dict() for each in self.attributions],
-        }
+        found = [each.to_dict() for each in self.attributions]
+        return {"texts": self.texts, "shares": list(SHARES), "attributions": found}
 
 
 def measure_trust(

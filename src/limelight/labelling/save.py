@@ -79,14 +79,9 @@ def _cells(labelled: Labelled, key: str, lists: bool) -> Sequence[Any]:
     """The label, then one text for each of `NAMES`."""
     said, marks = labelled.said[key], labelled.marks.get(key)
     spans = json.dumps([list(span) for span in marks]) if marks else ""
-    labels = said.labels or ()
-    cell = list(labels) if lists else _joined(labels, labelled.several)
-    return [cell, said.by, said.when, spans, labelled.notes.get(key, ""), said.chosen]
-
-
-def _joined(labels: Sequence[str], several: bool) -> str:
-    """The labels as one cell, from which they can be told again."""
-    if several and (name := next((name for name in labels if SEPARATOR in name), "")):
+    labels = list(said.labels or ())
+    if not lists and labelled.several and (name := next((each for each in labels if SEPARATOR in each), "")):
         fault = f"the class {name!r} has a {SEPARATOR}, which stands between several labels of a cell"
         raise LimelightError(f"{fault}; rename it, or give an --out in .jsonl", code="class-name")
-    return SEPARATOR.join(labels)
+    cell = labels if lists else SEPARATOR.join(labels)
+    return [cell, said.by, said.when, spans, labelled.notes.get(key, ""), said.chosen]

@@ -43,6 +43,7 @@ from .shards import Shard, ShardEntry, cut_shards, living_texts, pack_shard, qua
 from .words import LANGUAGES, RULES, WordRules
 
 _Item = TypeVar("_Item")
+AnyModel = Model | Reader
 MAX_DELETED = 0.25  # of the texts of an index, before adding to it drops them
 MAX_ALIKE = 8  # neighbouring shards of a size, before adding joins them: each is a file to open and search
 
@@ -50,13 +51,13 @@ MAX_ALIKE = 8  # neighbouring shards of a size, before adding joins them: each i
 def new_config(
     model: str | Path, sentences: bool, precision: str, passages: bool = False, key: str | None = None,
     language: str = "english",
-) -> tuple[IndexConfig, Model | Reader]:  # fmt: skip
+) -> tuple[IndexConfig, AnyModel]:  # fmt: skip
     """The description of an index with nothing in it yet, and its model."""
     if sentences and passages:
         raise conflict("an index is of sentences or of passages, not both")
     if language not in LANGUAGES:
         raise bad_value(f"cannot take the stems of {language!r}; use {', '.join(LANGUAGES)}")
-    loaded: Model | Reader = load(model, precision=precision)
+    loaded: AnyModel = load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     size = next(encode(loaded, ["text"])).shape[1]
     config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=RULES)
@@ -64,16 +65,14 @@ def new_config(
     return config, loaded
 
 
-def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
+def encode(model: AnyModel, texts: Iterable[str]) -> Iterator[np.ndarray]:
     """Vectors of length 1, (some texts, size) at a time: a classifier's are M, flat."""
     if isinstance(model, Reader):
         return model.encode_stream(texts)
     return (unit(M.reshape(len(M), -1)) for M in model.embed_stream(texts))
 
 
-def open_model(
-    config: IndexConfig, model: str | Path | None = None, precision: str = "float32"
-) -> Model | Reader:
+def open_model(config: IndexConfig, model: str | Path | None = None, precision: str = "float32") -> AnyModel:
     """The model that an index was made with, here or at another place."""
     where = config.model if model is None else model
     try:
@@ -106,7 +105,7 @@ def beside(folder: Path, ending: str) -> Path:
 
 
 def add_corpus(
-    folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False, update: bool = False
+    folder: Path, corpus: Corpus, model: AnyModel, progress: bool = False, update: bool = False
 ) -> int:
     """Add the texts of a corpus, from where an earlier attempt ended; return how many were added.
 
@@ -207,7 +206,7 @@ def delete_rows(folder: Path, keys: Iterable[Any]) -> int:
 
 
 def build(
-    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: Model | Reader,
+    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: AnyModel,
     overwrite: bool, progress: bool,
 ) -> None:  # fmt: skip
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""

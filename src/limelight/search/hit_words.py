@@ -20,7 +20,7 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader, load
 from ..runtime.word_parts import TextParts
 from ..text.coerce import as_texts
-from .build import encode
+from .build import AnyModel, encode
 
 BEST_PAIRS = 32  # that a hit keeps
 MAX_WORDS = 2**12  # of a query and of a text: what it takes to leave out each word grows with them
@@ -90,9 +90,7 @@ class Hit:
         return found
 
 
-def explain_hits(
-    query: str, texts: Sequence[str], model: str | Path | Model | Reader = "reader"
-) -> list[Hit]:
+def explain_hits(query: str, texts: Sequence[str], model: str | Path | AnyModel = "reader") -> list[Hit]:
     """Texts that a database found by this model's vectors, as hits that say which words made them so.
 
     They come in the order given; `hit.row` counts them from 1.
@@ -111,7 +109,7 @@ def explain_hits(
 
 
 def find_words(
-    model: Model | Reader, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
+    model: AnyModel, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
 ) -> Iterator[list[Hit]]:
     """The hits of all queries, one after the other, some at a time, with the words that make them similar.
 
@@ -137,7 +135,7 @@ def find_words(
             yield finder.explain(piece)
 
 
-def _count_words(model: Model | Reader, text: str) -> int:
+def _count_words(model: AnyModel, text: str) -> int:
     """The words of a text, or more than `MAX_WORDS` if it has that many."""
     if len(text) > _CHARACTERS * MAX_WORDS:
         return MAX_WORDS + 1
@@ -145,7 +143,7 @@ def _count_words(model: Model | Reader, text: str) -> int:
 
 
 class _PairFinder:
-    def __init__(self, model: Model | Reader, query: str) -> None:
+    def __init__(self, model: AnyModel, query: str) -> None:
         self._model, self._query = model, query
         self.can_read = _count_words(model, query) <= MAX_WORDS
 
@@ -173,7 +171,7 @@ class _PairFinder:
         return replace(found, pairs=pairs, text=side)
 
 
-def compare_hit(model: Model | Reader, query: str, hit: Hit) -> Comparison:
+def compare_hit(model: AnyModel, query: str, hit: Hit) -> Comparison:
     """All pairs of words of a query and a hit. They add up to the index's cosine, of vectors in 8 bits."""
     (found,) = model.compare_many([query], [hit.text])
     matrix = found.matrix.astype(np.float64)

@@ -20,6 +20,8 @@ from ..runtime.session import Session
 from .postings import kth_highest
 from .shards import ZERO, Shard
 
+Scored = tuple[np.ndarray, np.ndarray]  # scores and places, (queries, k) each
+Maybe = np.ndarray | None
 BLOCK_BYTES = 2**22  # of vectors
 QUERIES = 64  # at once: their scores fit the cache too
 HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to 63
@@ -51,9 +53,8 @@ class ExactSearch:
         self._session = Session(graph)
 
     def search(
-        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None,
-        allowed: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: Maybe = None, allowed: Maybe = None
+    ) -> Scored:
         """The best k scores and places, (queries, k) each, for unit vectors Q (queries, size).
 
         `extra` (queries, texts) is added to the scores. If not all texts are `allowed`, k is at most as many
@@ -65,10 +66,7 @@ class ExactSearch:
         scores, places = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(places)
 
-    def _search(
-        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None,
-        allowed: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    def _search(self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: Maybe, allowed: Maybe) -> Scored:
         planes, steps = split_query(Q)
         kind = np.int32 if Q.shape[1] <= 2000 else np.int64  # 2000 * 127 * 8064 < 2**31
         zeros = ZERO * _join(planes.sum(axis=0, dtype=kind)[None])
@@ -95,7 +93,7 @@ class ExactSearch:
 
 
 def score_places(
-    shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: np.ndarray | None = None
+    shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: Maybe = None
 ) -> np.ndarray:
     """The scores of one query (size,) at some places in order, to the bit as `ExactSearch` has them.
 
@@ -169,7 +167,7 @@ class _Best:
             if len(places):
                 self.found[query].append((row[places], first + places))
 
-    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+    def sorted(self) -> Scored:
         scores, places = (np.empty((len(self.found), self.k), kind) for kind in (np.float32, np.int64))
         for query, parts in enumerate(self.found):
             each_score, each_place = (np.concatenate(side) for side in zip(*parts, strict=True))
@@ -198,9 +196,7 @@ class ApproximateSearch:
             self._bits = [known[name] if name in known else next(packed) for name in names]
         self.signs = {name: bits for name, bits in zip(names, self._bits, strict=True) if name[0]}
 
-    def search(
-        self, Q: np.ndarray, k: int, extra: np.ndarray | None = None, allowed: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def search(self, Q: np.ndarray, k: int, extra: Maybe = None, allowed: Maybe = None) -> Scored:
         """The best k scores and places found, (queries, k) each; where there are fewer, -inf and -1.
 
         `extra` (queries, texts) is added to the scores; the texts where it is largest are candidates too.
@@ -218,9 +214,8 @@ class ApproximateSearch:
         return scores, places
 
     def _candidates(
-        self, pool: ThreadPoolExecutor, q: np.ndarray, count: int, extra: np.ndarray | None,
-        allowed: np.ndarray | None,
-    ) -> np.ndarray:  # fmt: skip
+        self, pool: ThreadPoolExecutor, q: np.ndarray, count: int, extra: Maybe, allowed: Maybe
+    ) -> np.ndarray:
         """Places of texts whose signs are most like the query's, or that have most of `extra`; in order."""
         signs, size = pack_signs(q[None] >= 0), len(q)
         kind = np.min_scalar_type(size + 1)

@@ -21,10 +21,10 @@ from ..tables.writers import Values, write_table
 from .hit_words import Hit
 from .words import WordRules
 
+Results = Sequence[Sequence[Hit]]  # of each query
 
-def results_page(
-    queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None = None
-) -> str:
+
+def results_page(queries: Sequence[str], results: Results, title: str, rules: WordRules | None = None) -> str:
     """A page of queries and their hits; it needs no network and no script. `rules` are those of the index.
 
     >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 0, 3, None, {"price": 4})
@@ -33,10 +33,8 @@ def results_page(
     (True, True)
     """
     environment, rules = templates(__package__), rules or WordRules()
-    found = [
-        (query, list(zip(hits, _paint(hits, rules), strict=True)))
-        for query, hits in zip(queries, results, strict=True)
-    ]
+    pairs = zip(queries, results, strict=True)
+    found = [(query, list(zip(hits, _paint(hits, rules), strict=True))) for query, hits in pairs]
     sheet = style() + render_style(environment, "results.css.jinja")
     page = environment.get_template("results.html.jinja")
     return page.render(title=title, results=found, levels=LEVELS, style=sheet)
@@ -76,16 +74,11 @@ def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
 
 
 def write_hits(
-    path: str | Path | None,
-    form: str,
-    queries: Sequence[str],
-    results: Sequence[Sequence[Hit]],
-    overwrite: bool = False,
-    escaped: bool = False,
+    path: str | Path | None, form: str, queries: Sequence[str], results: Results, **options: bool
 ) -> None:
     """Write the hits of each query, best first, each with its row's other columns; print them without a path.
 
-    With `escaped`, csv and tsv have ' before what a spreadsheet would run.
+    Options are those of `write_table`; with `escaped`, csv and tsv have ' before what a spreadsheet runs.
 
     >>> hit = Hit(0.5, "Cold soup", "menu.csv", 0, 3, None, {"price": 4}, matches=(("cold", 0.5),), key=3)
     >>> write_hits(None, "csv", ["cold broth"], [[hit]])
@@ -106,14 +99,9 @@ def write_hits(
         NewColumn("row", "label", "int"): [hit.row for hit in hits],
         NewColumn("key", "label", find_type(hit.key for hit in hits)): [hit.key for hit in hits],
         NewColumn("matches", "words"): [hit.top_matches() for hit in hits],
-        NewColumn("pairs", "words"): [_pairs(hit) for hit in hits],
+        NewColumn("pairs", "words"): [[(f"{a} – {b}", x) for a, b, x in hit.top_pairs()] for hit in hits],
     }
     rows = [Row(hit.text, cells=hit.columns) for hit in hits]
     kept = KeptColumns(names, types, "the index")
-    with write_table(path, form, list(columns), kept, escaped=escaped, overwrite=overwrite) as writer:
+    with write_table(path, form, list(columns), kept, **options) as writer:
         writer.append(rows, list(columns.values()))
-
-
-def _pairs(hit: Hit) -> list[tuple[str, float]]:
-    """The pairs of words that make the meanings similar, each as one."""
-    return [(f"{word} – {other}", share) for word, other, share in hit.top_pairs()]

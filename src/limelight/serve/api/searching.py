@@ -170,8 +170,8 @@ def _options(body: Body, queries: int) -> dict[str, Any]:
     k = body.get("k", 10)
     if k * queries > MAX_HITS:
         raise RequestError(422, f"k must be a whole number from 1 to {MAX_HITS:,}, for all queries together")
-    options = {"k": k, "by": body.get("by"), "where": _where(body.get("where"))}
-    return options | {"per_row": body.get("per_row"), "approximate": body.get("approximate", False)}
+    given = {name: body[name] for name in ("by", "per_row", "approximate") if name in body}
+    return {"k": k, "by": None, "where": _where(body.get("where")), **given}
 
 
 def _where(value: Any) -> Any:

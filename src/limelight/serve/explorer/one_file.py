@@ -163,21 +163,14 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
     best, factor = similar
     arrays["similar"] = best.astype(np.uint16)
     arrays["factor"] = np.rint(factor * FACTOR_STEPS).clip(0, 255).astype(np.uint8)
-    header = {
-        "about": _about(model, kept),
-        "recipe": {
-            **asdict(recipe),
-            "rows": rows_of(recipe).attention,
-            "max_row": rows_of(recipe).has_max_row,
-            "max_length": model.recipe.text.max_length,
-        },
-        "tokenizer": {
-            "pattern": javascript_rules(),
-            "characters": javascript_rules(CHARACTERS) if model.tokenizer.split_characters else None,
-            "lowercase": model.tokenizer.lowercase,
-            "words": model.tokenizer.vocabulary[len(SPECIAL) : size + len(best)],
-        },
-    }
+    rows, tokenizer = rows_of(recipe), model.tokenizer
+    length = model.recipe.text.max_length
+    shape = {"rows": rows.attention, "max_row": rows.has_max_row, "max_length": length}
+    characters = javascript_rules(CHARACTERS) if tokenizer.split_characters else None
+    split: dict[str, Any] = {"pattern": javascript_rules(), "characters": characters}
+    split["lowercase"] = tokenizer.lowercase
+    split["words"] = tokenizer.vocabulary[len(SPECIAL) : size + len(best)]
+    header = {"about": _about(model, kept), "recipe": asdict(recipe) | shape, "tokenizer": split}
     return pack_arrays(header, arrays)
 
 
