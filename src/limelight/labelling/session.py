@@ -273,7 +273,8 @@ class LabelSession:
         """
         grouping = self._learner.grouping(self.texts, count)
         with self._lock:
-            labels, is_open = self._labels(), self._is_open()
+            is_open, holding = self._is_open(), self._holding()
+            labels = {row: said.labels for row, said in holding if said.labels is not None}
         return grouping.with_labels(labels, is_open)
 
     def find(
@@ -419,9 +420,6 @@ class LabelSession:
 
     def _refit(self) -> None:
         self._learner.refit(self._state, self._rows, self.texts)
-
-    def _labels(self) -> dict[int, tuple[str, ...]]:
-        return {row: said.labels for row, said in self._holding() if said.labels is not None}
 
     def _holding(self) -> Iterator[tuple[int, Said]]:
         """The rows about which something was said, and what holds."""
