@@ -134,7 +134,7 @@ def _measure(
     return {
         term: _Measured(int(n), int(right), total / n)
         for term, (n, right, total) in counts.items()
-        if n >= least and (length > 1 or _is_word(term[0]))
+        if n >= least and (length > 1 or any(map(str.isalnum, term[0])) or _is_symbol(term[0]))
     }
 
 
@@ -194,12 +194,8 @@ def _examples(texts: Sequence[DecidedText], chosen: Sequence[Term]) -> dict[Term
     return found
 
 
-def _is_word(word: str) -> bool:
-    """Whether it is more than punctuation; an emoji is."""
-    return any(map(str.isalnum, word)) or _is_symbol(word)
-
-
 def _is_symbol(word: str) -> bool:
+    """Such as an emoji, which is more than punctuation."""
     return any(category(c) == "So" for c in word)
 
 

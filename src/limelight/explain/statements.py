@@ -28,10 +28,6 @@ class Statement(NamedTuple):
     def sign(self) -> int:
         return 1 if self.amount > 0 else -1
 
-    @property
-    def at_least(self) -> float:
-        return max(self.low, -self.high)
-
     def to_dict(self) -> dict[str, Any]:
         return {**self._asdict(), "quotes": plain(self.quotes)}
 
@@ -50,4 +46,4 @@ def certain_statements(lifts: Lifts) -> list[Statement]:
     for lift in lifts.aspects:
         if lift.change and lift.changed:
             found.append(Statement(TREND, lift.name, "", *lift.change[:3], lift.texts, ()))
-    return sorted(found, key=lambda each: (each.kind, -each.at_least))
+    return sorted(found, key=lambda each: (each.kind, min(-each.low, each.high)))

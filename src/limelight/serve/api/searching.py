@@ -121,11 +121,11 @@ class IndexRoutes:
             found = index.search(queries, words=False, **options)
             pieces = find_words(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
             counts = list(map(len, found))
-            return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
+            return counts, pieces, [hit.to_dict() for hit in next(pieces)] if any(counts) else []
 
         counts, pieces, hits = await self._searching.run(find)
         while len(hits) < sum(counts):  # others have their turn between two pieces
-            hits += await self._searching.run(lambda: _to_dicts(next(pieces)))
+            hits += await self._searching.run(lambda: [hit.to_dict() for hit in next(pieces)])
         self._metrics.add(self._searches, len(queries))
         left = iter(hits)
         found = [list(islice(left, count)) for count in counts]
@@ -187,10 +187,6 @@ def _pairs(wanted: Any) -> Any:
     if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
         return [tuple(each) if isinstance(each, list) else each for each in wanted]
     return tuple(wanted) if isinstance(wanted, list) else wanted
-
-
-def _to_dicts(hits: Any) -> list[dict[str, Any]]:
-    return [hit.to_dict() for hit in hits]
 
 
 def _look(folder: Path) -> tuple[int, int] | None:
