@@ -380,10 +380,7 @@ class AspectTexts:
         names, numbers = zip(*counts.most_common(), strict=True) if counts else ((), ())
         places = {name: k for k, name in enumerate(names)}
         codes = np.array([places.get(name, -1) for name in groups], int)
-        answers, missing = tuple(means(self._values, codes, len(names))), len(groups) - sum(numbers)
-        return Groups(by, names, numbers, answers, missing, self._compare(names, codes))
-
-    def _compare(self, names: Sequence[str], codes: np.ndarray) -> tuple[GroupLift, ...]:
+        of_all, missing = tuple(means(self._values, codes, len(names))), len(groups) - sum(numbers)
         found: list[GroupLift] = []
         for a, aspect in enumerate(self.names):
             here = np.flatnonzero(self.mentioned[:, a])
@@ -396,7 +393,8 @@ class AspectTexts:
         found = found if self.refits is None else _mark(found, "difference", "certain")
         marked = sorted(found, key=_telling)
         some = max(sum(each.certain for each in marked), QUOTED)
-        return (*(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:])
+        quoted = *(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:]
+        return Groups(by, names, numbers, of_all, missing, quoted)
 
     def _differences(self, a: int, here: np.ndarray, own: np.ndarray, groups: int) -> list[Difference | None]:
         """Of each group from all other texts, with the model's own error."""

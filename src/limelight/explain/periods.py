@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..tables.rows import is_missing
 
-UNITS = ("week", "month", "quarter", "year")
+UNITS, PER_YEAR = ("week", "month", "quarter", "year"), {"month": 12, "quarter": 4, "year": 1}
 MAX_PERIODS, MAX_WEEKS = 24, 14
 YEARS = range(1800, 2200)  # of texts
 FAR_YEARS, FAR_SPREADS = 50, 3  # from the median year: so many, and so many times the median distance from it
@@ -169,13 +169,11 @@ def _unit(first: date, last: date, texts: int, coarse: str) -> str:
 def _number(day: date, unit: str) -> int:
     if unit == "week":
         return (day.toordinal() - 1) // 7  # the first day of all was a Monday
-    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
-    return day.year * per_year + (day.month - 1) * per_year // 12
+    return day.year * PER_YEAR[unit] + (day.month - 1) * PER_YEAR[unit] // 12
 
 
 def _label(number: int, unit: str) -> str:
     if unit == "week":
         return date.fromordinal(7 * number + 1).isoformat()
-    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
-    year, part = divmod(number, per_year)
+    year, part = divmod(number, PER_YEAR[unit])
     return {"month": f"{year}-{part + 1:02}", "quarter": f"{year} Q{part + 1}", "year": f"{year}"}[unit]

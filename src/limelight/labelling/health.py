@@ -120,15 +120,16 @@ class Health(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the texts that they are about."""
-        return {
-            "rows": len(self.texts), "classes": self.counts, "remarks": list(self.remarks),
-            **{name: [self._plain(each) for each in getattr(self, name)]
-               for name in ("suspects", "duplicates", "confused", "issues")},
-        }  # fmt: skip
-
-    def _plain(self, each: Any) -> dict[str, Any]:
-        more = {"text": self.texts[each.row]} if hasattr(each, "row") else {}
-        return {**each._asdict(), **more}
+        found: dict[str, Any] = {
+            "rows": len(self.texts),
+            "classes": self.counts,
+            "remarks": list(self.remarks),
+        }
+        for name in ("suspects", "duplicates", "confused", "issues"):
+            found[name] = [each._asdict() for each in getattr(self, name)]
+            for each in found[name] if name != "confused" else ():
+                each["text"] = self.texts[each["row"]]
+        return found
 
 
 def check(
