@@ -132,20 +132,17 @@ def explore_data(
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = zip(*((P, flat.project(X), shorten(X, directions)) for P, X in read), strict=True)
     own, places, vectors = map(np.concatenate, parts)
+    names = ("The first model", "The second model") if others else ("This model",)
+    known = [model.learnt_rows for model in models]
+    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
+    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
+    seen = HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
     P = [own, *(other.predict_proba(*columns(items), progress=progress) for other in others)]
     return ExploredData(
         name=name, items=list(items), places=places, directions=directions, vectors=vectors,
         of_rows=len(items) if of_rows is None else of_rows, aspects=aspects, task=first.task,
-        seen=_seen(models, items), **_predictions(models, P, truth),
+        seen=seen, **_predictions(models, P, truth),
     )  # fmt: skip
-
-
-def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
-    names = ("This model",) if len(models) == 1 else ("The first model", "The second model")
-    known = [model.learnt_rows for model in models]
-    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
-    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
-    return HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
 
 
 def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:

@@ -59,8 +59,11 @@ class HeldBodies:
     @asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
         """The body of a request, which counts until the block ends."""
-        _check_headers(request, self.limits)
-        body = bytearray()
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
+        announced, body = request.headers.get("content-length", ""), bytearray()
+        if announced.isdecimal() and int(announced[:20]) > self.limits.body:
+            raise _too_large(self.limits)
         try:
             await self._receive(request, body)
             yield bytes(body)
@@ -80,14 +83,6 @@ class HeldBodies:
         except TimeoutError:
             fault = f"the request was not complete after {self.limits.seconds:g} seconds"
             raise RequestError(408, fault) from None
-
-
-def _check_headers(request: Request, limits: Limits) -> None:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > limits.body:
-        raise _too_large(limits)
 
 
 def _too_large(limits: Limits) -> RequestError:

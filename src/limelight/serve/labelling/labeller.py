@@ -115,12 +115,9 @@ class Labeller:
     def about(self, body: Body) -> dict[str, Any]:
         session = self.session
         session.refresh()
-        return {
-            "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
-            "ordered": session.ordered, "out": str(self.saver.out), "command": self.saver.train_command(),
-            "carried_over": session.carried_over,
-            **self._classes(),
-        }  # fmt: skip
+        found = {name: getattr(session, name) for name in ("by", "several", "ordered", "carried_over")}
+        found |= {"out": str(self.saver.out), "command": self.saver.train_command(), **self.saver.source}
+        return {"texts": len(session.texts), **found, **self._classes()}
 
     def _classes(self) -> dict[str, Any]:
         return {name: getattr(self.session, name) for name in ("classes", "descriptions", "by_class")}
