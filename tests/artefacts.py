@@ -25,7 +25,7 @@ from limelight.config.recipe import Recipe
 from limelight.network.parts import ENCODERS, shapes
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
-from limelight.serve.explorer.packed_model import pack_model
+from limelight.serve.explorer.one_file import pack_model
 from limelight.text.tokenizer import Tokenizer
 from test_gpu import with_torch
 

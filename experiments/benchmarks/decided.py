@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from limelight.bundled import sentences
+from limelight.explain.attribution import ReadTexts, same_answers
 from limelight.explain.trust import measure_faithfulness
-from limelight.explain.variants import ReadTexts, same_answers
 from limelight.network.parts import linear_part, rows_of
 from limelight.runtime.decided import word_weights
 from limelight.runtime.model import Model

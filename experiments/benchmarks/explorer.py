@@ -20,8 +20,7 @@ import uvicorn
 from limelight.bundled import sentences
 from limelight.runtime.model import Model
 from limelight.serve.app import create_app
-from limelight.serve.explorer.explored import explore_data
-from limelight.serve.explorer.neighbours import ModelNeighbours
+from limelight.serve.explorer.explored import ModelNeighbours, explore_data
 from limelight.serve.server import configure, listen
 
 TEXT = "The soup was cold but the waiter was lovely."

@@ -24,8 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from limelight.search.approximate import ApproximateSearch
-from limelight.search.exact import ExactSearch, score_places
+from limelight.search.nearest import ApproximateSearch, ExactSearch, score_places
 from limelight.search.shards import Shard, quantise
 
 K, ROWS, NOISE = 10, 2**16, 0.484

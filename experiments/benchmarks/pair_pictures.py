@@ -15,8 +15,7 @@ from inference import random_model
 
 from limelight.bundled import sentences
 from limelight.config.presets import preset
-from limelight.explain.attribution import attribute_readings
-from limelight.explain.variants import ReadTexts
+from limelight.explain.attribution import ReadTexts, attribute_readings
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 

@@ -35,8 +35,7 @@ from sklearn.metrics import average_precision_score
 
 import limelight
 from limelight.bundled import sentences
-from limelight.explain.attribution import NAMES, attribute_readings, explain_by
-from limelight.explain.variants import ReadTexts
+from limelight.explain.attribution import NAMES, ReadTexts, attribute_readings, explain_by
 from limelight.reading.picture import make_picture
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model

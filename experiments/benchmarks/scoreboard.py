@@ -38,8 +38,7 @@ from sklearn.linear_model import LogisticRegression
 
 import limelight
 from limelight import PairClassifier, TextClassifier
-from limelight.explain.attribution import explain_by
-from limelight.explain.variants import ReadTexts
+from limelight.explain.attribution import ReadTexts, explain_by
 from limelight.network.torch.network import Network, with_weights
 from limelight.runtime.decided import most_weighted
 from limelight.text.metrics import spearman

@@ -26,7 +26,7 @@ from minilm import MiniLM, weights_folder
 
 from limelight import Index, load
 from limelight.search.build import encode
-from limelight.search.exact import ExactSearch
+from limelight.search.nearest import ExactSearch
 from limelight.search.ranking import Ranked
 from limelight.search.shards import Shard, pack_shard, quantise
 from limelight.search.words import WordRules

@@ -75,7 +75,7 @@ def tatoeba(inputs: Inputs) -> Iterator[Pair]:
 def senses(inputs: Inputs) -> dict[str, str]:
     """The first English word of each sense of WordNet 3.0, by its place and part of speech: 02084071-n."""
     found = {}
-    for path, data in inputs.package("wordnet-base", re.compile(r"/data\.(noun|verb|adj|adv)$").search):
+    for _, data in inputs.package("wordnet-base", re.compile(r"/data\.(noun|verb|adj|adv)$").search):
         for line in decode(data).splitlines():
             if not line.startswith("  "):
                 place, _, part, _, word, *_ = line.split()

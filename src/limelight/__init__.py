@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from .reading.reading import PairReading, Reading
     from .runtime.model import Model
     from .runtime.reader import Reader, load
-    from .search.hit import Hit
-    from .search.hit_words import explain_hits
+    from .search.hit_words import Hit, explain_hits
     from .search.index import Index
     from .serve.explorer.one_file import explore_page
     from .serve.labelling.texts import label
@@ -54,8 +53,7 @@ __getattr__, __dir__ = lazy(
         "aspects.find": "find_aspects",
         "runtime.model": "Model",
         "runtime.reader": "Reader load",
-        "search.hit": "Hit",
-        "search.hit_words": "explain_hits",
+        "search.hit_words": "Hit explain_hits",
         "search.index": "Index",
         "serve.labelling.texts": "label",
         "serve.explorer.one_file": "explore_page",

@@ -8,9 +8,8 @@ from math import exp
 import numpy as np
 
 from limelight.config.recipe import Recipe
-from limelight.explain.attribution import attribute_readings
+from limelight.explain.attribution import ReadTexts, attribute_readings
 from limelight.explain.report import measure_report
-from limelight.explain.variants import ReadTexts
 from limelight.reading.reading import Reading
 from limelight.reading.row_names import row_words
 from limelight.runtime.model import Model

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from explain.models import attribute, random_model
-from limelight.explain import measure_trust, variants
-from limelight.explain.attribution import METHODS, explain_by
-from limelight.explain.variants import ReadTexts
+from limelight.explain import attribution, measure_trust
+from limelight.explain.attribution import METHODS, ReadTexts, explain_by
 from limelight.reading import to_html
 from limelight.reading.captions import METHODS as METHODS_IN_WORDS
 from refusing import refuses
@@ -45,7 +44,7 @@ def test_leaving_one_out_explains_the_class_that_was_asked_for():
 def test_few_texts_at_once_change_nothing(monkeypatch: pytest.MonkeyPatch):
     model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2", "w3 w3"]
     together = attribute(model, texts, by="leave-one-out")
-    monkeypatch.setattr(variants, "_MAX_WORDS", 10)
+    monkeypatch.setattr(attribution, "_MAX_WORDS", 10)
     for found, expected in zip(attribute(model, texts, by="leave-one-out"), together, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -63,8 +62,8 @@ def test_a_bar_moves_from_group_to_group_of_texts(monkeypatch: pytest.MonkeyPatc
             self.n += texts
             seen.append(self.n)
 
-    monkeypatch.setattr(variants, "progress_bar", lambda total, **how: Bar())
-    monkeypatch.setattr(variants, "_MAX_WORDS", 25)
+    monkeypatch.setattr(attribution, "progress_bar", lambda total, **how: Bar())
+    monkeypatch.setattr(attribution, "_MAX_WORDS", 25)
     attribute(random_model(), ["w1 w2 w3 w4 w5", "w2 w3 w1 w5 w4", "w4 w5 w1 w2 w3"], by="leave-one-out")
     assert seen == [1, 2, 3]
 

@@ -21,7 +21,7 @@ from limelight.explain import measure_lifts
 from limelight.explain.intervals import Difference, mean_of, share_of
 from limelight.explain.lifts import QUOTED, SPREAD, AspectTexts, Lift, Lifts, _mark, _quote
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
-from limelight.explain.pages import render_lifts
+from limelight.explain.report import Report
 from limelight.explain.statements import certain_statements
 from limelight.network.parts import state_size
 from limelight.runtime.model import Model
@@ -222,7 +222,7 @@ def test_the_surest_of_a_thousand_groups_come_first_and_the_page_stays_short():
     page = LiftsPage(lifts)
     assert (page.certain, page.too_few, len(page.table)) == (2, 1, MAX_GROUPS)
     assert len(page.telling) == MAX_DIFFERENCES[1]
-    html = render_lifts(lifts, "m", "d", "")
+    html = Report(None, lifts, "m", "d").html()
     text = visible(html)
     assert "Of 999 compared, 2 are certain" in text
     assert "1 more with fewer than 10 texts" in text
@@ -411,7 +411,7 @@ def test_an_older_model_calls_nothing_certain():
     assert lifts.groups.lifts[0].difference.chance < 1e-6
     assert certain_statements(lifts) == []
     assert lifts.to_dict()["intervals"] == "texts"
-    assert "this model cannot say how sure it is" in visible(render_lifts(lifts, "m", "d", ""))
+    assert "this model cannot say how sure it is" in visible(Report(None, lifts, "m", "d").html())
 
 
 def test_long_clauses_and_markup_are_tamed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from limelight.explain.telling import AROUND_CHARACTERS, DecidedText, Snippet, telling_terms
+from limelight.explain.model_report import AROUND_CHARACTERS, DecidedText, Snippet, telling_terms
 from limelight.reading.reading import Reading
 
 WEIGHTS = {"awful": 2.0, "bad": 1.0, "the": 3.0, "not": 0.5, "worth": 0.5, "soup": -1.0, "😡": 1.5, "!": 9.0}

@@ -10,8 +10,8 @@ import pytest
 
 from explain.models import HIGH, LOW, attribute, random_model, word_spotter
 from limelight.explain import measure_trust
+from limelight.explain.attribution import ReadTexts
 from limelight.explain.trust import SHARES, measure_faithfulness
-from limelight.explain.variants import ReadTexts
 from limelight.runtime.model import Model
 from refusing import refuses
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of

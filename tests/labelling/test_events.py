@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from limelight.labelling.events import CHOSEN, find_fault, text_keys
+from limelight.labelling.journal import CHOSEN, find_fault, text_keys
 
 KEY = text_keys(["good"])[0]
 ALWAYS = {"id": "9f3a61c2", "by": "ann", "when": "2026-11-18T09:30:00+00:00"}

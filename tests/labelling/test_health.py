@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from limelight.cli import main
-from limelight.labelling.health import Health, Suspect, check
-from limelight.labelling.health_files import findings, save_health
-from limelight.labelling.languages import other_languages
+from limelight.labelling.health import Health, Suspect, check, findings, other_languages, save_health
 from limelight.labelling.left_out import find_neighbours, judge
 from refusing import refuses
 from shared_reader import share_reader

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limelight.errors import LimelightError
-from limelight.labelling.events import text_keys
-from limelight.labelling.journal import Journal, journal_of
+from limelight.labelling.journal import Journal, journal_of, text_keys
 from refusing import refuses
 
 TEXTS = ["good soup", "bad soup", "café \ud800", "room"]

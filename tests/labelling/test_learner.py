@@ -10,8 +10,7 @@ import pytest
 
 from labelling.test_session import WORDS, make_texts, run, start
 from limelight.labelling.answers import Answers
-from limelight.labelling.choose import pick, uncertain
-from limelight.labelling.estimate import estimate
+from limelight.labelling.learner import estimate, pick, uncertain
 from limelight.labelling.refit import Fitted, Prior, is_correct, task_of
 from limelight.text.labels import readable
 

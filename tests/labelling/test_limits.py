@@ -15,13 +15,19 @@ from labelling.test_groups import reference_centres
 from labelling.test_health_rules import EvenReader
 from labelling.test_session import ToyReader, make_texts, start
 from limelight.labelling import groups
-from limelight.labelling.choose import Surroundings, uncertain
-from limelight.labelling.estimate import Estimate, advise
 from limelight.labelling.groups import Grouping, find_centres
-from limelight.labelling.health import Duplicate, Health, Suspect, TextIssue, _Found, check
-from limelight.labelling.health_files import health_page, save_health
-from limelight.labelling.languages import other_languages
-from limelight.labelling.learner import Learner
+from limelight.labelling.health import (
+    Duplicate,
+    Health,
+    Suspect,
+    TextIssue,
+    _Found,
+    check,
+    health_page,
+    other_languages,
+    save_health,
+)
+from limelight.labelling.learner import Estimate, Learner, Surroundings, advise, uncertain
 from limelight.labelling.left_out import Judged, find_neighbours
 from limelight.labelling.people import Assigned, Tab
 from limelight.labelling.refit import Fitted
@@ -92,8 +98,8 @@ def test_texts_vary_in_64_directions_measured_on_two_thousand():
 def test_the_next_text_is_chosen_from_the_first_two_thousand(best, found):
     matrix = np.zeros((2001, 2), np.float32)
     matrix[:, 0], matrix[best] = 1, [0, 1]
-    vectors: Any = SimpleNamespace(matrix=matrix, is_read=np.ones(2001, bool), ready=2001, reader=None)
-    learner = Learner(vectors, np.arange(2001), [""] * 2001, several=False)
+    about = {"order": np.arange(2001), "is_read": np.ones(2001, bool), "ready": 2001, "reader": None}
+    learner = Learner(SimpleNamespace(matrix=matrix, **about), [""] * 2001, several=False)
     learner.fitted = Fitted(np.array([[9.0, 0], [0, 0]]), np.zeros(2), 1.0, False, np.zeros((0, 2)))
     learner._around, learner.drawn = Surroundings(matrix, np.arange(2001)), np.ones(9, bool)
     assert learner.choose(np.ones(2001, bool), "auto", 1) == [(found, "auto")]
@@ -124,14 +130,15 @@ def test_marked_words_count_for_half_a_text():
 
 def test_distances_are_measured_again_when_twice_as_many_texts_are_read_and_when_all_are():
     matrix = np.random.default_rng(0).normal(size=(5000, 2)).astype(np.float32)
-    vectors: Any = SimpleNamespace(matrix=matrix, ready=0)
-    learner = Learner(vectors, np.arange(45), [""] * 45, several=False)
+    vectors: Any = SimpleNamespace(matrix=matrix, order=np.arange(45), ready=0)
+    learner = Learner(vectors, [""] * 45, several=False)
     looked = []
     for vectors.ready in (0, 10, 10, 19, 20, 39, 40, 44, 45, 45):
         looked.append(learner._look_around())
     assert looked == [False, True, False, False, True, False, True, False, True, False]
     np.testing.assert_allclose(learner.space.centre, matrix[:45].mean(axis=0), atol=1e-6)
-    learner = Learner(vectors, np.arange(5000), [""] * 5000, several=False)
+    vectors.order = np.arange(5000)
+    learner = Learner(vectors, [""] * 5000, several=False)
     found = []
     for vectors.ready in (2500, 3999, 4000, 5000):
         found.append(learner._look_around())

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from labelling.test_session import WORDS, ToyReader, make_texts, start
-from limelight.labelling.choose import NOISE, Surroundings, pick, uncertain
-from limelight.labelling.estimate import Estimate, advise, estimate, wilson
 from limelight.labelling.groups import Grouping, distinguishing_words, find_centres
+from limelight.labelling.learner import (
+    NOISE,
+    Estimate,
+    Surroundings,
+    advise,
+    estimate,
+    pick,
+    uncertain,
+    wilson,
+)
 from limelight.labelling.people import alpha, measure_agreement
 from limelight.labelling.state import Said
 from limelight.labelling.vectors import HEADER, TextVectors, VectorCache, reading_order

@@ -11,7 +11,7 @@ import limelight
 from drawing import examples
 from limelight import Model
 from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
-from limelight.serve.explorer.packed_model import pack_model
+from limelight.serve.explorer.one_file import pack_model
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
 from trained import ARCHITECTURES, WORDS, network_of, recipe_of, save, tokenizer, weights_of

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight import Index
-from limelight.search import approximate, ranking
-from limelight.search.approximate import ApproximateSearch
-from limelight.search.exact import ExactSearch, split_query
+from limelight.search import nearest, ranking
+from limelight.search.nearest import ApproximateSearch, ExactSearch, split_query
 from limelight.search.shards import ZERO, quantise
 from search.first_format import write_first_format
 from search.vectors import shards_of
@@ -39,7 +38,7 @@ def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handful of texts is searched as many are."""
     share_reader(monkeypatch)
     for name, value in {"MIN_CANDIDATES": 6, "CANDIDATES_PER_HIT": 2, "TEXTS_PER_CANDIDATE": 1}.items():
-        monkeypatch.setattr(approximate, name, value)
+        monkeypatch.setattr(nearest, name, value)
     monkeypatch.setattr(ranking.ExactSearch, "search", lambda *_: pytest.fail("searched in full"))
 
 
@@ -90,8 +89,8 @@ def test_search_is_its_definition_in_any_shards_and_threads(
     extra = (rng.integers(4, size=(2, n)) * (rng.random((2, n)) < 0.3) / 8 * words).astype(np.float32)
     allowed = rng.random(n) < share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(approximate, "MIN_CANDIDATES", count)
-        patch.setattr(approximate, "CANDIDATES_PER_HIT", 0)
+        patch.setattr(nearest, "MIN_CANDIDATES", count)
+        patch.setattr(nearest, "CANDIDATES_PER_HIT", 0)
         scores, places = ApproximateSearch(shards_of(V, shard), threads).search(
             Q, k, extra if words else None, None if share == 1 else allowed
         )
@@ -123,9 +122,9 @@ def test_a_vector_of_zeros_is_like_none(vectors):
 
 
 def test_many_hits_and_few_texts_are_searched_in_full():
-    assert approximate.is_worthwhile(10, 10_000)
-    assert not approximate.is_worthwhile(1, 9_999)
-    assert not approximate.is_worthwhile(100, 99_999)
+    assert nearest.is_worthwhile(10, 10_000)
+    assert not nearest.is_worthwhile(1, 9_999)
+    assert not nearest.is_worthwhile(100, 99_999)
 
 
 def texts_of(hits) -> list[str]:
@@ -159,8 +158,8 @@ def test_only_the_signs_of_new_shards_are_packed(tmp_path: Path, few_candidates,
         packed.append(len(positive))
         return pack(positive)
 
-    pack = approximate.pack_signs
-    monkeypatch.setattr(approximate, "pack_signs", count_packed)
+    pack = nearest.pack_signs
+    monkeypatch.setattr(nearest, "pack_signs", count_packed)
 
     def search() -> list[int]:
         """The texts that were packed; the query is one of them."""
@@ -185,7 +184,7 @@ def test_only_the_signs_of_new_shards_are_packed(tmp_path: Path, few_candidates,
 def test_a_small_index_is_searched_in_full(tmp_path: Path, monkeypatch):
     share_reader(monkeypatch)
     index = Index.create(tmp_path / "index", TEXTS)
-    monkeypatch.setattr(approximate.ApproximateSearch, "search", lambda *_: pytest.fail("not in full"))
+    monkeypatch.setattr(nearest.ApproximateSearch, "search", lambda *_: pytest.fail("not in full"))
     assert texts_of(index.search("cold soup", approximate=True)) == texts_of(index.search("cold soup"))
     assert len(index.search("cold soup", 10**20, approximate=True)) == len(TEXTS)
 

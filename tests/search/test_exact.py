@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.search import exact
-from limelight.search.exact import ExactSearch, split_query
+from limelight.search import nearest
+from limelight.search.nearest import ExactSearch, split_query
 from limelight.search.shards import ZERO, quantise
 from search.vectors import brute_force, shards_of
 
@@ -35,7 +35,7 @@ def random_vectors(seed: int, n: int, size: int, distinct: int) -> np.ndarray:
 def test_search_is_brute_force(seed, n, size, k, shard, block, threads, queries):
     V, Q = random_vectors(seed, n, size, 40), random_vectors(seed + 1, queries, size, 40)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK_BYTES", block)
+        patch.setattr(nearest, "BLOCK_BYTES", block)
         scores, places = ExactSearch(threads).search(shards_of(V, shard), Q, k)
     expected_scores, expected_places = brute_force(V, Q, k)
     assert places.tolist() == expected_places.tolist()
@@ -50,7 +50,7 @@ def test_scores_are_cosines_up_to_the_rounding_to_bytes():
 
 
 def test_many_queries_are_those_one_by_one():
-    V, Q = random_vectors(0, 100, 16, 100), random_vectors(1, exact.QUERIES + 3, 16, 80)
+    V, Q = random_vectors(0, 100, 16, 100), random_vectors(1, nearest.QUERIES + 3, 16, 80)
     search, shards = ExactSearch(2), shards_of(V, 30)
     together = search.search(shards, Q, 4)
     for at, q in enumerate(Q):
@@ -83,7 +83,7 @@ def test_a_vector_is_its_bytes_times_its_scale():
 
 
 def test_of_equal_scores_the_first_places_count_whichever_block_comes_first():
-    best = exact._Best(1, 2)
+    best = nearest._Best(1, 2)
     for first in (6, 0, 3):  # as threads may end
         best.add(first, np.array([[0.5, 0.25, 0.5]], np.float32))
     assert best.sorted()[1].tolist() == [[0, 2]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import trained
 from drawing import examples
 from limelight import Index
-from limelight.search import compact, index_folder
+from limelight.search import build, index_folder
 from limelight.search.index import Index as AnyIndex
 from refusing import refuses
 from reviews import write_csv
@@ -82,8 +82,8 @@ def test_any_changes_give_the_index_of_what_is_left(tmp_path_factory, model, cha
     place = tmp_path_factory.mktemp("changed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index_folder, "SHARD_TEXTS", full)
-        patch.setattr(compact, "MAX_DELETED", share)
-        patch.setattr(compact, "MAX_ALIKE", 2)
+        patch.setattr(build, "MAX_DELETED", share)
+        patch.setattr(build, "MAX_ALIKE", 2)
         first = [{"id": 0, "text": "w1", "n": 0}, {"id": 1, "text": "w2 w3", "n": 1}]
         index = Index.create(place / "index", first, model=model, key="id")
         rows = {row["id"]: row["text"] for row in first}
@@ -202,7 +202,7 @@ def test_everything_can_be_deleted_and_come_back(index):
 
 
 def test_many_small_additions_make_few_shards(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(compact, "MAX_ALIKE", 3)
+    monkeypatch.setattr(build, "MAX_ALIKE", 3)
     index = Index.create(tmp_path / "index", [{"id": 0, "text": "w1"}], model=model, key="id")
     for number in range(1, 20):
         index.update([{"id": number % 17, "text": f"w{number % 9}"}])

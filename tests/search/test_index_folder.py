@@ -14,8 +14,15 @@ import pytest
 from safetensors.numpy import load, save
 
 from limelight.search import index_folder, shards
-from limelight.search.deleted import DeletedEntry, write_deleted
-from limelight.search.index_folder import IndexConfig, Source, open_shards, read_config, write_config
+from limelight.search.index_folder import (
+    DeletedEntry,
+    IndexConfig,
+    Source,
+    open_shards,
+    read_config,
+    write_config,
+    write_deleted,
+)
 from limelight.search.shards import Shard, ShardEntry, cut_shards, pack_shard, quantise, write_shard
 from limelight.search.words import RULES, WordRules
 from refusing import refuses

@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 
 from limelight.search import hit_words, index_folder, shards
-from limelight.search.approximate import count_candidates
-from limelight.search.compact import compact, tidy
+from limelight.search.build import compact, tidy
 from limelight.search.corpus import Corpus
-from limelight.search.deleted import write_deleted
 from limelight.search.filters import make_conditions
-from limelight.search.hit import Hit, HitWords
+from limelight.search.hit_words import Hit, HitWords
 from limelight.search.index_folder import (
     MAX_CONFIG,
     IndexConfig,
@@ -27,7 +25,9 @@ from limelight.search.index_folder import (
     open_shards,
     read_config,
     write_config,
+    write_deleted,
 )
+from limelight.search.nearest import count_candidates
 from limelight.search.shards import cut_shards, pack_shard, quantise, write_shard
 from limelight.search.words import RULES, WordRules
 from refusing import refuses

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.search import approximate, ranking
-from limelight.search.exact import ExactSearch
+from limelight.search import nearest, ranking
+from limelight.search.nearest import ExactSearch
 from limelight.search.postings import Postings, pack_postings
 from limelight.search.ranking import Ranking
 from limelight.search.shards import Shard
@@ -40,7 +40,7 @@ def test_the_best_by_both_are_the_best_of_all_sums(seed, n, size, is_rough):
     found = Ranking(shards_with_words(unit_rows(random, n), texts, size), ExactSearch(1))
     query, Q = " ".join(random.choice(WORDS, 3)), unit_rows(random, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(approximate, "TEXTS_PER_CANDIDATE", 0)
+        patch.setattr(nearest, "TEXTS_PER_CANDIDATE", 0)
         everything = found.rank([query], Q, n, "both", is_rough)[0]
         words = found.words.scores(found.words.query(query))
         cosines = {each.place: each.cosine for each in found.rank([query], Q, n, "meaning")[0]}
@@ -54,7 +54,7 @@ def test_the_best_by_both_are_the_best_of_all_sums(seed, n, size, is_rough):
 @pytest.mark.parametrize("is_rough", [False, True])
 def test_what_is_shown_decides_who_comes_first(is_rough, monkeypatch):
     """The first text is nearer in meaning, the second has the words: other weights would have it lose."""
-    monkeypatch.setattr(approximate, "TEXTS_PER_CANDIDATE", 0)
+    monkeypatch.setattr(nearest, "TEXTS_PER_CANDIDATE", 0)
     V = np.array([[1, 0], [0.5, 0.866]], np.float32)
     found = Ranking(shards_with_words(V, ["tea host", "cold soup"], 2), ExactSearch(1))
     (best,) = found.rank(["cold soup"], V[:1], 1, "both", is_rough)[0]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from limelight.reading.comparison import ComparedText, Comparison
-from limelight.search.hit import Hit, HitWords
+from limelight.search.hit_words import Hit, HitWords
 from limelight.search.results import results_page, write_hits
 from reading.parse import Parsed
 from refusing import refuses

@@ -216,8 +216,8 @@ def test_arrays_that_do_not_fit_together_are_noticed():
     [([], False), ([6], True), ([7], False), ([-1, 6], False), ([3, 3, 6], True), ([0, 5, 3, 6], False)],
 )
 def test_the_ends_of_parts_never_go_back(ends, fit):
-    assert postings._are_ends(np.array(ends, np.int64), 6) == fit
-    assert postings._are_ends(np.zeros(0, np.int64), 0)
+    assert postings.are_ends(np.array(ends, np.int64), 6) == fit
+    assert postings.are_ends(np.zeros(0, np.int64), 0)
 
 
 def test_a_word_that_a_text_is_full_of_is_counted_up_to_what_16_bits_hold():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from limelight.search.exact import split_query
+from limelight.search.nearest import split_query
 from limelight.search.shards import ZERO, Shard, quantise
 
 

@@ -16,8 +16,7 @@ from explain.models import negation_spotter
 from limelight.explain import joint_words
 from limelight.runtime.model import Model
 from limelight.serve import create_app
-from limelight.serve.explorer.explored import explore_data
-from limelight.serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
+from limelight.serve.explorer.explored import ModelNeighbours, ReaderNeighbours, explore_data
 from limelight.serve.explorer.routes import nearest_words
 from limelight.serve.page.plane import SAMPLED_TEXTS, Plane
 from refusing import refuses

@@ -15,8 +15,7 @@ from browsers import needs_chromium, new_context
 from explain.models import negation_spotter
 from limelight.runtime.model import Model
 from limelight.serve import create_app
-from limelight.serve.explorer.explored import ExploredData, explore_data
-from limelight.serve.explorer.neighbours import ModelNeighbours
+from limelight.serve.explorer.explored import ExploredData, ModelNeighbours, explore_data
 from limelight.serve.explorer.one_file import save_page
 from serve.live import in_thread
 from serve.test_explorer import lively

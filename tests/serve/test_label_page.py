@@ -12,7 +12,7 @@ import pytest
 
 from browsers import needs_chromium, new_context
 from limelight.labelling.session import LabelSession
-from limelight.serve.labelling.table_saver import TableSaver
+from limelight.serve.labelling.labeller import TableSaver
 from limelight.serve.labelling.texts import create_label_app
 from serve.labels import TEXTS, TinyReader, WaitingReader, start
 from serve.live import in_thread

@@ -19,8 +19,7 @@ import limelight
 from limelight.cli import main
 from limelight.cli._parser import parser_for
 from limelight.labelling.session import LabelSession
-from limelight.serve.labelling.labeller import Labeller, close
-from limelight.serve.labelling.table_saver import TableSaver
+from limelight.serve.labelling.labeller import Labeller, TableSaver, close
 from limelight.serve.labelling.texts import (
     check_ours,
     read_descriptions,

@@ -13,14 +13,13 @@ import pytest
 
 import trained
 from limelight.explain import joint
-from limelight.explain.variants import count_words
+from limelight.explain.attribution import count_words
 from limelight.reading import captions
 from limelight.reading.captions import METHODS
 from limelight.reading.reading import JointWords, Reading
 from limelight.runtime.model import Model
-from limelight.serve.explorer.explored import explore_data
-from limelight.serve.explorer.neighbours import ModelNeighbours
-from limelight.serve.explorer.packed_model import check_packable, pack_model
+from limelight.serve.explorer.explored import ModelNeighbours, explore_data
+from limelight.serve.explorer.one_file import check_packable, pack_model
 from limelight.serve.page.bundle import about_model
 from limelight.serve.page.packed_arrays import Steps, pack_arrays, to_text
 from limelight.text import word_kinds

@@ -103,9 +103,9 @@ def test_several_queries_have_a_list_each_and_words_can_be_left_out(client):
 
 
 def test_a_search_can_be_approximate(client, monkeypatch):
-    monkeypatch.setattr("limelight.search.approximate.TEXTS_PER_CANDIDATE", 0)
+    monkeypatch.setattr("limelight.search.nearest.TEXTS_PER_CANDIDATE", 0)
     monkeypatch.setattr(
-        "limelight.search.exact.ExactSearch.search", lambda *_: pytest.fail("searched in full")
+        "limelight.search.nearest.ExactSearch.search", lambda *_: pytest.fail("searched in full")
     )
     (hit,) = client.post("/search", json={"query": "cold soup", "k": 1, "approximate": True}).json()
     assert hit["text"] == ROWS[0]["text"]

@@ -16,8 +16,7 @@ from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
-    from ..serve.explorer.explored import ExploredData
-    from ..serve.explorer.neighbours import Neighbours
+    from ..serve.explorer.explored import ExploredData, Neighbours
     from ..tables.rows import Row
 
 MAX_ROWS_LIVE = 200_000  # rows in the live page
@@ -82,8 +81,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _save(args: argparse.Namespace, model: Model) -> None:
-    from ..serve.explorer.one_file import save_page
-    from ..serve.explorer.packed_model import check_packable
+    from ..serve.explorer.one_file import check_packable, save_page
 
     check_packable(model, args.words, args.precision)
     data = _read_data(args, [model], MAX_ROWS_SAVED)
@@ -109,7 +107,7 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
 def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
     """By the bundled reader if the model began as one."""
     from ..runtime.reader import load
-    from ..serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
+    from ..serve.explorer.explored import ModelNeighbours, ReaderNeighbours
 
     if data is None:
         return None

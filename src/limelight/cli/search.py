@@ -16,7 +16,7 @@ from ._results import check_out, output_format
 from ._rows import standard_input
 
 if TYPE_CHECKING:
-    from ..search.hit import Hit
+    from ..search.hit_words import Hit
     from ..search.words import WordRules
 
 HELP = "search an index by meaning and words"
@@ -92,7 +92,7 @@ def _write(
     if form in TABLES:
         from ..search.results import write_hits
 
-        write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
+        write_hits(args.out, form, queries, results, overwrite=args.overwrite, escaped=args.escape_formulas)
         return
     text = _render(form, queries, results, Path(args.index).name, rules)
     if not args.out:

@@ -59,22 +59,18 @@ def _around(centre: float, half: float, chance: float) -> Difference:
 class _Moments(NamedTuple):
     n: np.ndarray
     mean: np.ndarray
-    variance: np.ndarray
-
-    @property
-    def error(self) -> np.ndarray:
-        return np.asarray(self.variance / self.n)
+    error: np.ndarray  # the square of the standard error
 
 
 def _moments(n: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> _Moments:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _Moments(n, sums / n, np.maximum(squares - sums**2 / n, 0) / (n - 1))
+        return _Moments(n, sums / n, np.maximum(squares - sums**2 / n, 0) / (n - 1) / n)
 
 
-def _by_group(x: np.ndarray, codes: np.ndarray, groups: int) -> _Moments:
+def _by_group(x: np.ndarray, codes: np.ndarray, groups: int) -> list[np.ndarray]:
+    """The number of the values of each group, their sum and that of their squares."""
     known = codes >= 0
-    codes, x = codes[known], x[known]
-    return _moments(*(np.bincount(codes, w, groups) for w in (None, x, x * x)))
+    return [np.bincount(codes[known], (x**power)[known], groups) for power in (0, 1, 2)]
 
 
 def means(values: np.ndarray, codes: np.ndarray, groups: int) -> list[Mean]:
@@ -86,13 +82,11 @@ def means(values: np.ndarray, codes: np.ndarray, groups: int) -> list[Mean]:
     Mean(n=3, mean=2.0, low=None, high=None)
     """
     centre = float(values.mean()) if len(values) else 0.0
-    found = _by_group(values - centre, codes, groups)
+    found = _moments(*_by_group(values - centre, codes, groups))
     with np.errstate(divide="ignore", invalid="ignore"):
         half = t_limit(found.n - 1) * np.sqrt(found.error)
-    return [
-        _mean(int(n), float(mean + centre), float(h))
-        for n, mean, h in zip(found.n, found.mean, half, strict=True)
-    ]
+    every = zip(found.n.tolist(), (found.mean + centre).tolist(), half.tolist(), strict=True)
+    return [_mean(int(n), mean, half) for n, mean, half in every]
 
 
 def _mean(n: int, mean: float, half: float) -> Mean:
@@ -117,17 +111,14 @@ def differences(values: np.ndarray, codes: np.ndarray, groups: int, least: int) 
     if not len(values):
         return [None] * groups
     x = values - values.mean()
-    own = _by_group(x, codes, groups)
-    sums = [np.bincount(codes[codes >= 0], (x**power)[codes >= 0], groups) for power in (0, 1, 2)]
-    rest = _moments(*(float((x**power).sum()) - each for power, each in enumerate(sums)))
-    return [
-        _difference(own, rest, k) if min(own.n[k], rest.n[k]) >= max(least, 2) else None
-        for k in range(groups)
-    ]
+    sums = _by_group(x, codes, groups)
+    own, rest = _moments(*sums), _moments(*((x**power).sum() - each for power, each in enumerate(sums)))
+    enough = np.minimum(own.n, rest.n) >= max(least, 2)
+    return [_difference(own, rest, k) if enough[k] else None for k in range(groups)]
 
 
 def _difference(own: _Moments, rest: _Moments, k: int) -> Difference:
-    a, b = (float(each.variance[k] / each.n[k]) for each in (own, rest))  # `error` is of all groups
+    a, b = float(own.error[k]), float(rest.error[k])
     apart = float(own.mean[k] - rest.mean[k])
     if a + b == 0:  # values that are all the same
         return _around(apart, 0.0, float(apart == 0))
@@ -191,9 +182,6 @@ def certain(chances: list[float]) -> list[bool]:
     >>> certain([0.001, 0.03, 0.04, 0.6])
     [True, False, False, False]
     """
-    order = np.argsort(chances, kind="stable")
-    passed = np.flatnonzero(
-        np.asarray(chances)[order] <= FALSE_SHARE * np.arange(1, len(order) + 1) / max(len(order), 1)
-    )
-    limit = chances[int(order[passed[-1]])] if len(passed) else -1.0
+    ranked, n = sorted(chances), len(chances)
+    limit = max((chance for k, chance in enumerate(ranked, 1) if chance <= FALSE_SHARE * k / n), default=-1.0)
     return [chance <= limit for chance in chances]

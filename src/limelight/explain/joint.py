@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..text.labels import Label
 from ..text.questions import class_values
 from ..text.tasks import find_task
 from ..text.word_kinds import FUNCTION_WORDS, is_function_word
-from .variants import ReadTexts, as_model, count_words
+from .attribution import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
 MIN_TIMES = 0.5  # as much as the larger of the two words alone
@@ -51,11 +52,13 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
     sets = [[*{(k,): 0 for pair in some for k in pair}, *some] for some in pairs]
     if not any(sets):
         return reading
-    falls = np.split(_falls(model, reading, texts, sets), np.cumsum([len(each) for each in sets])[:-1])
+    both = zip(texts, reading.sides, strict=True)
+    words = [list(pairwise([*text.firsts.tolist(), len(side.offsets)])) for text, side in both]
+    falls = np.split(_falls(model, reading, words, sets), np.cumsum([len(each) for each in sets])[:-1])
     sides = []
-    for side, text, some, keys, fall in zip(reading.sides, texts, pairs, sets, falls, strict=True):
-        by_words = dict(zip(keys, fall.tolist(), strict=True))
-        found = [_joint(text, len(side.offsets), pair, by_words) for pair in some]
+    for side, of, some, keys, fall in zip(reading.sides, words, pairs, sets, falls, strict=True):
+        by = dict(zip(keys, fall.tolist(), strict=True))
+        found = [JointWords(of[a], of[b], by[(a,)], by[(b,)], by[(a, b)]) for a, b in some]
         sides.append(replace(side, joint=_strongest(found, _least(side.asked, side.labels))))
     return PairReading(*sides) if len(sides) == 2 else sides[0]
 
@@ -90,16 +93,19 @@ def negates(word: str) -> bool:
 
 
 def _falls(
-    model: Model, reading: AnyReading, texts: list[Pieces], sets: list[list[tuple[int, ...]]]
+    model: Model, reading: AnyReading, words: list[list[_Pair]], sets: list[list[tuple[int, ...]]]
 ) -> np.ndarray:
-    """How far the answer falls without each set of pieces, those of the second text after the first's."""
+    """How far the answer falls without each set of pieces, those of the second text after the first's.
+
+    `words` has where the words of each piece start and end.
+    """
     counts = [len(side.offsets) for side in reading.sides]
     masks = np.ones((sum(map(len, sets)), sum(counts)), bool)
     row = start = 0
-    for text, keys, count in zip(texts, sets, counts, strict=True):
+    for places, keys, count in zip(words, sets, counts, strict=True):
         for pieces in keys:
-            for k in pieces:
-                masks[row, slice(*(start + end for end in _words_of(text, count, k)))] = False
+            for first, end in (places[k] for k in pieces):
+                masks[row, start + first : start + end] = False
             row += 1
         start += count
     (P,) = ReadTexts(model, [reading]).predict([masks], "")
@@ -123,24 +129,12 @@ def _least(task: str, labels: Sequence[Label]) -> float:
     return MIN_JOINT * (max(values) - min(values)) / 2
 
 
-def _words_of(text: Pieces, count: int, piece: int) -> tuple[int, int]:
-    ends = [*text.firsts.tolist(), count]
-    return ends[piece], ends[piece + 1]
-
-
-def _joint(text: Pieces, count: int, pair: _Pair, falls: dict[tuple[int, ...], float]) -> JointWords:
-    first, second = (_words_of(text, count, k) for k in pair)
-    return JointWords(first, second, falls[pair[:1]], falls[pair[1:]], falls[pair])
-
-
 def _strongest(found: list[JointWords], least: float) -> tuple[JointWords, ...]:
     """The pairs with the most effect together, each word only once."""
     kept: list[JointWords] = []
     for each in sorted(found, key=lambda one: -abs(one.together)):
-        alone, taken = (
-            max(abs(each.without_first), abs(each.without_second)),
-            {k for one in kept for k in one[:2]},
-        )
+        alone = max(abs(each.without_first), abs(each.without_second))
+        taken = {k for one in kept for k in one[:2]}
         if abs(each.together) >= max(least, MIN_TIMES * alone) and not taken & {each.first, each.second}:
             kept.append(each)
     return tuple(kept[:MAX_JOINT])

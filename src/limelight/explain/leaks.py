@@ -31,11 +31,6 @@ class Leak(NamedTuple):
     of_group: int  # texts of that group that have it
 
 
-class _Word:
-    def __init__(self) -> None:
-        self.texts, self.weight, self.groups = 0, 0.0, Counter[str]()
-
-
 class Leaks:
     """Collects words text by text.
 
@@ -48,8 +43,8 @@ class Leaks:
     """
 
     def __init__(self) -> None:
-        self._names, self._found = Names(), defaultdict[str, _Word](_Word)
-        self._groups = Counter[str]()
+        self._names, self._weights = Names(), defaultdict[str, float](float)
+        self._groups, self._groups_of = Counter[str](), defaultdict[str, Counter[str]](Counter)
 
     def add(self, reading: AnyReading, group: str = "") -> None:
         """A text, and the group that it is of, if any."""
@@ -61,37 +56,22 @@ class Leaks:
             for word, weight in zip(side.words, supporting.tolist(), strict=True):
                 weights[word.casefold()] += weight
         for word, weight in weights.items():
-            entry = self._found[word]
-            entry.texts, entry.weight = entry.texts + 1, entry.weight + abs(weight)
-            entry.groups[group] += 1
+            self._weights[word] += abs(weight)
+            self._groups_of[word][group] += 1
 
     def find(self) -> tuple[Leak, ...]:
         """The words that moved answers most, all in all, among those that say where a text is from."""
-        texts = max(self._groups.total(), 1)
-        shares = {group: count / texts for group, count in self._groups.items()}
-        leaks = [
-            _leak(word, entry, self._names, shares) for word, entry in self._found.items() if _is_word(word)
-        ]
-        kept = [each for each in leaks if each is not None and each.weight > 0]
+        words = (word for word in self._weights if len(word) > 2 and word.isalpha())
+        leaks = [self._leak(word) for word in words if not is_function_word(word) and self._weights[word] > 0]
+        kept = [each for each in leaks if each.group or each.is_name]
         return tuple(sorted(kept, key=lambda each: (-each.weight * each.texts, each.word))[:MAX_LEAKS])
 
-
-def _leak(word: str, found: _Word, names: Names, shares: dict[str, float]) -> Leak | None:
-    group, count = next(((name, n) for name, n in found.groups.most_common() if name), ("", 0))
-    if not _is_of(count, found.texts, shares.get(group, 1.0)):
-        group, count = "", 0
-    is_name = found.texts >= MIN_TEXTS and names.has(word)
-    if not group and not is_name:
-        return None
-    return Leak(word, found.texts, found.weight / found.texts, is_name, group, count)
-
-
-def _is_of(count: int, texts: int, share: float) -> bool:
-    """Whether nearly all texts with a word are of one group, which has this share of all texts."""
-    if texts < MIN_TEXTS_OF_GROUP or count < MIN_SHARE * texts:
-        return False
-    return wilson(count / texts, texts)[0] > max(2 * share, (1 + share) / 2)
-
-
-def _is_word(word: str) -> bool:
-    return len(word) > 2 and word.isalpha() and not is_function_word(word)
+    def _leak(self, word: str) -> Leak:
+        groups, texts = self._groups_of[word], self._groups_of[word].total()
+        group, count = next(((name, n) for name, n in groups.most_common() if name), ("", 0))
+        share = self._groups[group] / self._groups.total() if group else 1.0  # of all texts
+        is_rare = texts < MIN_TEXTS_OF_GROUP or count < MIN_SHARE * texts
+        if is_rare or wilson(count / texts, texts)[0] <= max(2 * share, (1 + share) / 2):
+            group, count = "", 0
+        is_name = texts >= MIN_TEXTS and self._names.has(word)
+        return Leak(word, texts, self._weights[word] / texts, is_name, group, count)

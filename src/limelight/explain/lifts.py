@@ -132,8 +132,8 @@ class Groups(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         texts = dict(zip(self.names, self.counts, strict=True))
         answers = {name: each._asdict() for name, each in zip(self.names, self.answers, strict=True)}
-        found = {"by": self.by, "texts": texts, "missing": self.missing, "answers": answers}
-        return {**found, "aspects": plain(self.lifts)}
+        return {"by": self.by, "texts": texts, "missing": self.missing, "answers": answers,
+                "aspects": plain(self.lifts)}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,17 +263,13 @@ class AspectTexts:
                 strongest = share.strongest
                 self.clause_effect[k, a], self.clause_words[k, a] = strongest.effect, strongest.words
 
-    def _centre(self) -> None:
-        """Effects less what as many average words add."""
-        average = self.total[0] / max(self.total[1], 1)
+    def measure(self) -> Lifts:
+        """The figures of all texts, once: effects are less what as many average words add."""
+        average, refitted = self.total[0] / max(self.total[1], 1), self.refit_total / max(self.total[1], 1)
         self.effect -= average * self.words
         self.clause_effect -= average * self.clause_words
         if self.refits is not None:
-            self.refits -= self.words[:, :, None] * (self.refit_total / max(self.total[1], 1))
-
-    def measure(self) -> Lifts:
-        """The figures of all texts, once."""
-        self._centre()
+            self.refits -= self.words[:, :, None] * refitted
         periods = None if self.dates is None else count_periods(self.dates)
         found = _mark([self._lift(a, periods) for a in range(len(self.names))], "apart", "stands_out")
         found = found if self.refits is None else _mark(found, "change", "changed")
@@ -294,23 +290,23 @@ class AspectTexts:
         here = np.flatnonzero(self.mentioned[:, a])
         effect = self.effect[here, a]
         best, worst = (tuple(self._quotes(a, here, sign, MAX_QUOTES)) for sign in (1, -1))
-        lift = Lift(
-            self.names[a], len(here), len(here) / max(len(self.texts), 1),
-            widened_mean(mean_of(effect), self._error(self._by_refits(a, here).mean(axis=0))),
-            best, worst, *self._beside(self.mentioned[:, a]),
-        )  # fmt: skip
+        own, others = (self._answers_of(some) for some in (self.mentioned[:, a], ~self.mentioned[:, a]))
+        apart = None
+        if self.given is not None:
+            (apart,) = differences(self.given, np.where(self.mentioned[:, a], 0, -1), 1, MIN_TEXTS)
+        mean = widened_mean(mean_of(effect), self._error(self._by_refits(a, here).mean(axis=0)))
+        share = len(here) / max(len(self.texts), 1)
+        lift = Lift(self.names[a], len(here), share, mean, best, worst, own, others, apart)
         if periods is None:
             return lift
         codes, dated = periods.codes[here], periods.codes[here] >= 0
         change = trend(self._ordinals[here][dated], effect[dated])
         if change:
-            own = (trend(self._ordinals[here][dated], each[dated]) for each in self._by_refits(a, here).T)
-            change = widened(change, self._error(np.array([each.difference for each in own if each])))
+            each = (trend(self._ordinals[here][dated], some[dated]) for some in self._by_refits(a, here).T)
+            change = widened(change, self._error(np.array([one.difference for one in each if one])))
         count = len(periods.labels)
-        by_period = means(effect, codes, count), means(self._values[here], codes, count)
-        return lift._replace(
-            periods=tuple(by_period[0]), change=change, answers_by_period=tuple(by_period[1])
-        )
+        effects, answers = (tuple(means(x, codes, count)) for x in (effect, self._values[here]))
+        return lift._replace(periods=effects, change=change, answers_by_period=answers)
 
     def _by_refits(self, a: int, here: np.ndarray) -> np.ndarray:
         """(texts, refits): the effects of an aspect by the refitted heads; of none, no columns."""
@@ -326,13 +322,6 @@ class AspectTexts:
     @cached_property
     def _values(self) -> np.ndarray:
         return self.answers if self.given is None else self.given
-
-    def _beside(self, here: np.ndarray) -> tuple[Answers | None, Answers | None, Difference | None]:
-        """The answers of some texts (texts,), those of the others, and how far apart given ones are."""
-        apart = None
-        if self.given is not None:
-            (apart,) = differences(self.given, np.where(here, 0, -1), 1, MIN_TEXTS)
-        return self._answers_of(here), self._answers_of(~here), apart
 
     def _answers_of(self, here: np.ndarray) -> Answers | None:
         if self.unit == "probability":
@@ -366,17 +355,16 @@ class AspectTexts:
         here = here[sign * self.clause_effect[here, a] > 0]
         here = here[np.argsort(-sign * self.clause_effect[here, a], kind="stable")]
         for some in np.split(here[:MAX_READ_ALONE], range(AT_ONCE, MAX_READ_ALONE, AT_ONCE)):
-            quotes = [each for each in (self._quote(k, a) for k in some.tolist()) if is_plain(each.clause)]
+            effects = self.clause_effect[some, a].tolist()
+            places = zip(some.tolist(), self.spans[some, a].tolist(), effects, strict=True)
+            found = (_quote(k, self.texts[k], start, end, x) for k, (start, end), x in places)
+            quotes = [each for each in found if is_plain(each.clause)]
             for quote, agrees in zip(quotes, self._agree(quotes, sign), strict=True):
                 if len(seen) < most and agrees and normalise(quote.clause) not in seen:
                     seen.add(normalise(quote.clause))
                     yield quote
             if len(seen) == most:
                 return
-
-    def _quote(self, k: int, a: int) -> Quote:
-        start, end = self.spans[k, a].tolist()
-        return _quote(k, self.texts[k], start, end, float(self.clause_effect[k, a]))
 
     def _agree(self, quotes: list[Quote], sign: int) -> list[bool]:
         """Whether each clause, read alone, has an answer on this side of the mean and of the middle."""
@@ -388,16 +376,11 @@ class AspectTexts:
         return [all(sign * (x - zero) > 0 for zero in zeros) for x in numbers.tolist()]
 
     def _by_group(self, groups: Sequence[str], by: str) -> Groups:
-        counts = Counter(name for name in groups if name)
-        names = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+        counts = Counter(sorted(name for name in groups if name))
+        names, numbers = zip(*counts.most_common(), strict=True) if counts else ((), ())
         places = {name: k for k, name in enumerate(names)}
         codes = np.array([places.get(name, -1) for name in groups], int)
-        missing = len(groups) - counts.total()
-        answers = tuple(means(self._values, codes, len(names)))
-        numbers = tuple(counts[name] for name in names)
-        return Groups(by, names, numbers, answers, missing, self._compare(names, codes))
-
-    def _compare(self, names: Sequence[str], codes: np.ndarray) -> tuple[GroupLift, ...]:
+        of_all, missing = tuple(means(self._values, codes, len(names))), len(groups) - sum(numbers)
         found: list[GroupLift] = []
         for a, aspect in enumerate(self.names):
             here = np.flatnonzero(self.mentioned[:, a])
@@ -410,7 +393,8 @@ class AspectTexts:
         found = found if self.refits is None else _mark(found, "difference", "certain")
         marked = sorted(found, key=_telling)
         some = max(sum(each.certain for each in marked), QUOTED)
-        return (*(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:])
+        quoted = *(self._quoted(each, names, codes) for each in marked[:some]), *marked[some:]
+        return Groups(by, names, numbers, of_all, missing, quoted)
 
     def _differences(self, a: int, here: np.ndarray, own: np.ndarray, groups: int) -> list[Difference | None]:
         """Of each group from all other texts, with the model's own error."""
@@ -476,21 +460,12 @@ def _group_name(value: Any) -> str:
 
 
 def _quote(k: int, text: str, start: int, end: int, effect: float) -> Quote:
-    """A clause with some words around it; a long one is cut.
-
-    >>> _quote(0, "We liked it. Nice room, rude staff", 24, 34, -0.5)
-    Quote(text=0, before='We liked it. Nice room, ', clause='rude staff', after='', effect=-0.5)
-    """
-    clause, after = text[start:end], text[end : end + AROUND]
+    """A clause with some words around it; a long one is cut."""
+    before, clause, after = text[:start], text[start:end], text[end : end + AROUND]
+    if start > AROUND:
+        before = "…" + "".join(before[-AROUND:].split(None, 1)[1:])
     if len(clause) > MAX_CLAUSE:
-        return Quote(k, _before(text, start), clause[: MAX_CLAUSE - 1].rsplit(None, 1)[0] + "…", "", effect)
+        return Quote(k, before, clause[: MAX_CLAUSE - 1].rsplit(None, 1)[0] + "…", "", effect)
     if end + AROUND < len(text):
         after = after.rsplit(None, 1)[0].rstrip(" .,;:") + "…" if len(after.split()) > 1 else "…"
-    return Quote(k, _before(text, start), clause, after, effect)
-
-
-def _before(text: str, start: int) -> str:
-    if start <= AROUND:
-        return text[:start]
-    words = text[start - AROUND : start].split(None, 1)
-    return "…" + words[1] if len(words) > 1 else "…"
+    return Quote(k, before, clause, after, effect)

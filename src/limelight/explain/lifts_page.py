@@ -74,14 +74,13 @@ class LiftsPage:
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
         most = max(self.mentioned, key=lambda each: each.texts)
-        told = [
-            f"{most.share:.0%} of the texts speak of {plain_name(most.name)}, more than of anything else."
+        name = plain_name(most.name)
+        told = [f"{most.share:.0%} of the texts speak of {name}, more than of anything else."]
+        gaps = [
+            (abs(each.apart.difference), each) for each in self.mentioned if each.stands_out and each.apart
         ]
-        apart = [each for each in self.mentioned if each.stands_out and each.apart]
-        if apart:
-            told.append(
-                self._beside(max(apart, key=lambda each: abs(each.apart.difference if each.apart else 0)))
-            )
+        if gaps:
+            told.append(self._beside(max(gaps, key=lambda pair: pair[0])[1]))
         if self.lifts.groups and not self.by_class and self.certain:
             what = f"{'difference' if self.certain == 1 else 'differences'} by {self.lifts.groups.by}"
             told.append(f"{self.certain:,} {what} {'is' if self.certain == 1 else 'are'} certain.")
@@ -91,22 +90,16 @@ class LiftsPage:
         assert each.answers is not None
         assert each.others is not None
         own, others = (self.answer(found.mean) for found in (each.answers, each.others))
-        stars = " stars" if self.lifts.unit == "stars" else ""
-        return (
-            f"Those that speak of {plain_name(each.name)} gave {own}{stars} on average, the others {others}."
-        )
+        own += " stars" if self.lifts.unit == "stars" else ""
+        return f"Those that speak of {plain_name(each.name)} gave {own} on average, the others {others}."
 
     def answer(self, found: Mean | None) -> str:
-        return "–" if found is None or found.mean is None else f"{found.mean:.{self._answer_digits}f}"
+        return "–" if found is None or found.mean is None else f"{found.mean:.{self._digits}f}"
 
     def answer_interval(self, found: Mean) -> str:
         if found.low is None or found.high is None or found.n < MIN_TEXTS:
             return ""
-        return f"{found.low:.{self._answer_digits}f} to {found.high:.{self._answer_digits}f}"
-
-    @property
-    def _answer_digits(self) -> int:
-        return 2 if self.lifts.unit == "stars" else self._digits
+        return f"{found.low:.{self._digits}f} to {found.high:.{self._digits}f}"
 
     @property
     def answers_are(self) -> str:
@@ -119,15 +112,6 @@ class LiftsPage:
         """The aspects that tables of periods and groups have: all, or the most mentioned."""
         most = sorted(self.mentioned, key=lambda each: -each.texts)[:MAX_DRAWN]
         return [each for each in self.mentioned if each in most]
-
-    @property
-    def has_change(self) -> bool:
-        return self.lifts.periods is not None and len(self.lifts.periods.labels) > 1
-
-    @property
-    def period_labels(self) -> Sequence[str]:
-        assert self.lifts.periods is not None
-        return self.lifts.periods.labels[-MAX_PERIODS:]
 
     def change(self, each: Lift) -> str:
         """How far the effect has changed, in words."""
@@ -162,10 +146,8 @@ class LiftsPage:
         listed = self.compared[: min(most, max(self.certain, least))]
         apart = [each.difference for each in listed if each.difference]
         ends = [0.0, *(x for each in apart for x in (each.low, each.high))]
-        return [
-            (each, _bar(one.difference, one.low, one.high, min(ends), max(ends)))
-            for each, one in zip(listed, apart, strict=True)
-        ]
+        bars = [_bar(*each[:3], min(ends), max(ends)) for each in apart]
+        return list(zip(listed, bars, strict=True))
 
     @property
     def table(self) -> list[tuple[str, int, Mean, list[tuple[Mean, Mean]]]]:
@@ -201,11 +183,7 @@ def _scale(found: Sequence[Mean]) -> tuple[float, float]:
 
 
 def _bar(mean: float | None, low: float | None, high: float | None, least: float, most: float) -> Bar:
-    """Where a bar and its interval are on a scale.
-
-    >>> _bar(0.5, 0.25, 0.75, -1.0, 1.0)
-    Bar(kind='up', zero=50.0, start=50.0, width=25.0, low=62.5, reach=25.0)
-    """
+    """Where a bar and its interval are on a scale."""
     span = most - least or 1.0
 
     def at(x: float) -> float:

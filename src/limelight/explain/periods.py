@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..tables.rows import is_missing
 
-UNITS = ("week", "month", "quarter", "year")
+UNITS, PER_YEAR = ("week", "month", "quarter", "year"), {"month": 12, "quarter": 4, "year": 1}
 MAX_PERIODS, MAX_WEEKS = 24, 14
 YEARS = range(1800, 2200)  # of texts
 FAR_YEARS, FAR_SPREADS = 50, 3  # from the median year: so many, and so many times the median distance from it
@@ -67,8 +67,10 @@ def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
     stripped = [value.strip() if isinstance(value, str) else value for value in values]
     cells = [None if is_missing(value) else value for value in stripped]
     parts = [None if cell is None else _parse(cell) for cell in cells]
-    day_first, guessed = _order([each for each in parts if each and each.is_open])
-    days = _drop_far([_day(each, day_first) for each in parts])
+    open_ones = [each for each in parts if each and each.is_open]  # such as 03/05/2012: others may tell
+    day_first, month_first = (sum((each[k] or 0) > 12 for each in open_ones) for k in (2, 1))
+    guessed = "month/day/year" if open_ones and day_first == month_first else ""
+    days = _drop_far([_day(each, day_first > month_first) for each in parts])
     unread = [cell for cell, day in zip(cells, days, strict=True) if cell is not None and day is None]
     read = [each for each, day in zip(parts, days, strict=True) if each and day]
     if not read:
@@ -88,10 +90,6 @@ def _parse(value: Any) -> _Parts | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     text = str(int(value)) if isinstance(value, int | float | np.number) else str(value).strip().lower()
-    return _parse_text(text)
-
-
-def _parse_text(text: str) -> _Parts | None:
     if found := _YEAR_FIRST.fullmatch(text):
         year, _, month, day = found.groups()
         return _Parts(int(year), int(month) if month else None, int(day) if day else None)
@@ -118,14 +116,6 @@ def _parse_digits(text: str) -> _Parts | None:
     except ValueError:
         return None
     return _Parts(day.year, day.month, day.day)
-
-
-def _order(found: list[_Parts]) -> tuple[bool, str]:
-    """Whether the day comes first in dates such as 03/05/2012; and what was guessed if no date tells."""
-    day_first = sum((each.day or 0) > 12 for each in found)
-    month_first = sum((each.month or 0) > 12 for each in found)
-    guessed = "month/day/year" if found and day_first == month_first else ""
-    return day_first > month_first, guessed
 
 
 def _day(parts: _Parts | None, day_first: bool) -> date | None:
@@ -179,13 +169,11 @@ def _unit(first: date, last: date, texts: int, coarse: str) -> str:
 def _number(day: date, unit: str) -> int:
     if unit == "week":
         return (day.toordinal() - 1) // 7  # the first day of all was a Monday
-    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
-    return day.year * per_year + (day.month - 1) * per_year // 12
+    return day.year * PER_YEAR[unit] + (day.month - 1) * PER_YEAR[unit] // 12
 
 
 def _label(number: int, unit: str) -> str:
     if unit == "week":
         return date.fromordinal(7 * number + 1).isoformat()
-    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
-    year, part = divmod(number, per_year)
+    year, part = divmod(number, PER_YEAR[unit])
     return {"month": f"{year}-{part + 1:02}", "quarter": f"{year} Q{part + 1}", "year": f"{year}"}[unit]

@@ -6,30 +6,42 @@ No network, no script.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from ..errors import LimelightError, bad_value, wrong_file, wrong_task
+from ..reading import captions
 from ..reading.captions import trust_sentence
+from ..reading.html import card
+from ..reading.picture import make_picture
 from ..reading.reading import AnyReading
-from ..runtime.held_out import HeldOut
+from ..runtime.held_out import HeldOut, development_sentence
 from ..runtime.model import Model
 from ..storage.files import check_writable, write_file
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
+from ..text.metrics import Metrics
 from ..text.tasks import find_task
+from .attribution import ReadTexts, as_model, count_words, same_answers
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
-from .model_report import Calibration, ModelReport, measure_calibration
-from .pages import render_lifts, render_report
+from .lifts_page import LiftsPage
+from .model_report import FEW_CLASSES, Calibration, ModelReport, measure_calibration
+from .render import render_page
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, same_answers
 
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
 TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
+EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
+MAX_EXAMPLES = (3, 1)  # texts shown of each of few classes, and of many
+MAX_ERRORS = 8  # texts shown
+MAX_CONFUSION_CLASSES = 20  # in a matrix
+MAX_TAKEN_FOR = 3  # classes that one is mistaken for, in the table of all
 
 
 def measure_report(
@@ -61,10 +73,7 @@ def measure_report(
     seen = HeldOut.of({name: None if known is None else known.has(texts, texts2)}, len(texts))
     sample = np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])
     truth = find_task(model.task).column(labels).index(model.labels, data or "the data")
-    if shown:
-        readings, P = _read_all(model, texts, sample, shown, progress)
-    else:
-        readings, P = _read(model, texts, texts2, sample, progress)
+    readings, P = _read(model, texts, texts2, sample, shown, progress)
     leaks, new = Leaks(), seen.measured
     for k, reading in zip(sample, readings, strict=True):
         leaks.add(reading, shown.groups[k] if shown and shown.groups else "")
@@ -75,9 +84,7 @@ def measure_report(
         _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
         sample, readings, truth[sample], _trust(model, readings, seed, progress),
     )  # fmt: skip
-    return Report(
-        report, shown.measure() if shown else None, name, data, seed, seen, leaks.find()
-    )  # fmt: skip
+    return Report(report, shown.measure() if shown else None, name, data, seed, seen, leaks.find())
 
 
 def _aspect_texts(
@@ -104,15 +111,19 @@ class Report(NamedTuple):
     leaks: tuple[Leak, ...] = ()  # words that may be names
 
     def html(self) -> str:
+        """The page: a verdict in words, then the figures behind it."""
+        first = LiftsPage(self.lifts).given() if self.lifts else None
+        title = f"{self.name}{f' on {self.data}' if self.data else ''}"
+        given = dict[str, Any](name=self.name, data=self.data, title=title, first=first)
         if self.model and self.seen:
-            rng = np.random.default_rng(self.seed)
-            return render_report(self.model, self.data, rng, self.seen, self.lifts, self.leaks)
+            given |= _of_model(self.model, self.seen, np.random.default_rng(self.seed))
+            return render_page("report.html.jinja", leaks=self.leaks, **given)
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":
             more = "How good its numbers are, 'limelight evaluate' measures."
         told = f"What the model makes of {self.data or 'these texts'}. {more}"
-        return render_lifts(self.lifts, self.name, self.data, told)
+        return render_page("lifts_page.html.jinja", leaks=self.lifts.leaks, why_alone=told, **given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`; the model's figures are those of 'limelight evaluate'."""
@@ -147,34 +158,28 @@ def save_report(
 
 
 def _read(
-    model: Model, texts: list[str], texts2: list[str] | None, sample: np.ndarray, progress: bool
-) -> tuple[list[AnyReading], np.ndarray]:
-    """The readings of the sample, and the probabilities of all texts."""
+    model: Model, texts: list[str], texts2: list[str] | None, sample: np.ndarray, shown: AspectTexts | None,
+    progress: bool,
+) -> tuple[list[AnyReading], np.ndarray]:  # fmt: skip
+    """The readings of the sample, and the probabilities of all texts: all are read if aspects are `shown`."""
 
     def columns(rows: np.ndarray) -> Any:
         return [each and [each[k] for k in rows] for each in (texts, texts2)]
 
-    readings: list[Any] = list(model.read_stream(*columns(sample), progress=progress))
-    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
-    P[sample] = [each.probabilities for each in readings]
-    rest = np.setdiff1d(np.arange(len(texts)), sample)
-    if len(rest):
-        P[rest] = model.predict_proba(*columns(rest), progress=progress)
-    return readings, P
-
-
-def _read_all(
-    model: Model, texts: list[str], sample: np.ndarray, shown: AspectTexts, progress: bool
-) -> tuple[list[AnyReading], np.ndarray]:
-    """The same where all texts are read once, for their aspects; only the sample is kept."""
-    kept, chosen, P = list[AnyReading](), set(sample.tolist()), []
-    readings: Any = model.read_stream(texts, progress=progress)
-    for k, reading in enumerate(readings):
-        shown.add(reading)
-        P.append(reading.probabilities)
+    every, kept = np.arange(len(texts)), list[AnyReading]()
+    rows = every if shown else sample
+    P, chosen = np.empty((len(texts), len(model.labels)), np.float32), set(sample.tolist())
+    readings: Any = model.read_stream(*columns(rows), progress=progress)
+    for k, reading in zip(rows.tolist(), readings, strict=True):
+        P[k] = reading.probabilities
+        if shown:
+            shown.add(reading)
         if k in chosen:
             kept.append(reading)
-    return kept, np.stack(P)
+    rest = np.setdiff1d(every, rows)
+    if len(rest):
+        P[rest] = model.predict_proba(*columns(rest), progress=progress)
+    return kept, P
 
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
@@ -193,3 +198,50 @@ def _trust(model: Model, readings: Sequence[AnyReading], seed: int, progress: bo
     short = [each for each in readings if count_words(each) <= MAX_WORDS]
     few = rng.permutation(len(short))[: int(np.clip(len(readings) // TRUST_SHARE, least, TRUST_TEXTS[1]))]
     return trust_sentence(quick_trust(ReadTexts(model, [short[k] for k in few], progress), rng))
+
+
+def _of_model(report: ModelReport, seen: HeldOut, rng: np.random.Generator) -> dict[str, Any]:
+    """What the page says of a model; `rng` draws the examples."""
+    task, sides = find_task(report.model.task), report.readings[0].sides
+    return {
+        "report": report, "sure": EXAMPLE_CONFIDENCE, "seen": seen, "is_ordinal": task.is_ordered,
+        "seen_said": seen.sentences(development_sentence(report.model.facts)),
+        "methods": dict.fromkeys(captions.method(side.decided_by, task.name) for side in sides),
+        "has_matrix": not task.has_several and len(report.labels) <= MAX_CONFUSION_CLASSES,
+        "examples": _examples(report, rng), "errors": _errors(report), "taken_for": _taken_for(report),
+    }  # fmt: skip
+
+
+def _examples(report: ModelReport, rng: np.random.Generator) -> list[list[Markup]]:
+    """The paper's selection: for each class, random texts given it that the model is sure of."""
+    sure = np.array([each.confidence > EXAMPLE_CONFIDENCE for each in report.readings])
+    most = MAX_EXAMPLES[len(report.labels) > FEW_CLASSES]
+    examples = []
+    for k in range(len(report.labels)):
+        candidates = np.flatnonzero(sure & (report.predicted == k))
+        drawn = rng.choice(candidates, size=min(most, len(candidates)), replace=False)
+        examples.append([_small_card(report, int(text)) for text in drawn])
+    return examples
+
+
+def _errors(report: ModelReport) -> list[Markup]:
+    wrong = np.flatnonzero(~report.correct[report.sample])
+    confidence = np.array([report.readings[k].confidence for k in wrong])
+    surest = wrong[np.argsort(-confidence, kind="stable")[:MAX_ERRORS]]
+    return [_small_card(report, k) for k in surest.tolist()]
+
+
+def _small_card(report: ModelReport, text: int) -> Markup:
+    picture = make_picture(report.readings[text])
+    return card(replace(picture, truth=report.true_label(text), groups=(), rows=()), explained=False)
+
+
+def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:
+    """For each class the classes that its texts are given instead, the most frequent first, and how often."""
+    if not isinstance(report.metrics, Metrics):
+        return []
+    confusion = report.metrics.confusion
+    wrong = confusion * (1 - np.eye(len(confusion), dtype=int))
+    orders = np.argsort(-wrong, axis=1, kind="stable")[:, :MAX_TAKEN_FOR]
+    pairs = zip(wrong.tolist(), orders.tolist(), strict=True)
+    return [[(j, row[j]) for j in order if row[j]] for row, order in pairs]

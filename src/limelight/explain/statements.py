@@ -7,7 +7,6 @@ one aspect is rated beside another (docs/aspects.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .lifts import Lifts, Quote, plain
@@ -29,10 +28,6 @@ class Statement(NamedTuple):
     def sign(self) -> int:
         return 1 if self.amount > 0 else -1
 
-    @property
-    def at_least(self) -> float:
-        return max(self.low, -self.high)
-
     def to_dict(self) -> dict[str, Any]:
         return {**self._asdict(), "quotes": plain(self.quotes)}
 
@@ -43,18 +38,12 @@ def certain_statements(lifts: Lifts) -> list[Statement]:
     >>> certain_statements(Lifts("stars", 0, 0, ()))
     []
     """
-    kinds = _of_groups(lifts), _trends(lifts)
-    return [each for kind in kinds for each in sorted(kind, key=lambda each: -each.at_least)]
-
-
-def _of_groups(lifts: Lifts) -> Iterator[Statement]:
+    found = list[Statement]()
     for each in lifts.groups.lifts if lifts.groups else ():
         if each.difference and each.certain:
-            quotes = (each.quote,) if each.quote else ()
-            yield Statement(GROUP, each.aspect, each.group, *each.difference[:3], each.effect.n, quotes)
-
-
-def _trends(lifts: Lifts) -> Iterator[Statement]:
-    for each in lifts.aspects:
-        if each.change and each.changed:
-            yield Statement(TREND, each.name, "", *each.change[:3], each.texts, ())
+            figures, quotes = (*each.difference[:3], each.effect.n), (each.quote,) if each.quote else ()
+            found.append(Statement(GROUP, each.aspect, each.group, *figures, quotes))
+    for lift in lifts.aspects:
+        if lift.change and lift.changed:
+            found.append(Statement(TREND, lift.name, "", *lift.change[:3], lift.texts, ()))
+    return sorted(found, key=lambda each: (each.kind, min(-each.low, each.high)))

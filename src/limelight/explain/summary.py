@@ -74,10 +74,8 @@ class Summary:
         self.statements = certain_statements(lifts)
 
     def html(self) -> str:
-        return render_page(
-            "summary.html.jinja", own_style="summary.css.jinja", title=self.title, page=self,
-            lifts=self.lifts,
-        )  # fmt: skip
+        given = {"title": self.title, "page": self, "lifts": self.lifts}
+        return render_page("summary.html.jinja", own_style="summary.css.jinja", **given)
 
     def to_dict(self) -> dict[str, Any]:
         said = {"title": self.title, "certain": [each.to_dict() for each in self.statements]}
@@ -85,18 +83,14 @@ class Summary:
 
     def of_kind(self, kind: str, sign: int, group: str | None = None) -> list[Statement]:
         """What is certain, of one kind and for the better (1) or the worse (-1)."""
-        return [
-            each
-            for each in self.statements
-            if (each.kind, each.sign) == (kind, sign) and group in (None, each.group)
-        ]
+        found = [each for each in self.statements if (each.kind, each.sign) == (kind, sign)]
+        return [each for each in found if group in (None, each.group)]
 
     @property
     def of_what(self) -> str:
         """What the page is about, in a line."""
         parts = [f"{self.lifts.texts:,} review{'' if self.lifts.texts == 1 else 's'}"]
-        days = [day for day in (self.lifts.dates.days if self.lifts.dates else ()) if day]
-        if days:
+        if days := [day for day in (self.lifts.dates.days if self.lifts.dates else ()) if day]:
             first, last = (f"{day.day} {day:%B %Y}" for day in (min(days), max(days)))
             parts.append(first if first == last else f"{first} to {last}")
         if self.lifts.groups and len(self.lifts.groups.names) > 1:
@@ -107,28 +101,28 @@ class Summary:
 
     @property
     def answers_are(self) -> str:
-        unit = self.unit or "numbers"
-        return (
-            f"{unit} that came with the reviews"
-            if self.lifts.are_given
-            else f"{unit} that the model predicts"
-        )
+        which = "came with the reviews" if self.lifts.are_given else "the model predicts"
+        return f"{self.unit or 'numbers'} that {which}"
 
     @property
     def sentences(self) -> list[str]:
         """What was counted of all reviews, and what is certain by group and over time."""
-        said, most = [], [each for each in self.aspects if each.texts][:3]
-        answers = self.lifts.answers
+        said, answers = [], self.lifts.answers
         if answers and self.unit and answers.high.mean is not None and answers.low.mean is not None:
             have = "have" if self.lifts.are_given else "have, as the model predicts,"
             than = f"more than {self.lifts.middle:g} {self.unit}"
             high, low = f"{answers.high.mean:.0%}", f"{answers.low.mean:.0%}"
             said.append(f"{high} of the reviews {have} {than}, {low} fewer.")
-        if most:
-            often = [f"{plain_name(each.name)} ({each.share:.0%})" for each in most]
+        if often := [f"{plain_name(each.name)} ({each.share:.0%})" for each in self.aspects[:3]]:
             said.append(f"They speak most often of {listed(often)}.")
-        said += [self._beside(each) for each in self.apart[:2]]
-        said += [self._compared(each) for each in [*self.of_kind(GROUP, 1)[:1], *self.of_kind(GROUP, -1)[:1]]]
+        for lift in self.apart[:2]:
+            own, others = (self.number(some and some.mean.mean) for some in (lift.answers, lift.others))
+            mention = f"Reviews that mention {plain_name(lift.name)}"
+            said.append(f"{mention} have {own} on average, the others {others}.")
+        for sign, how in ((1, "better"), (-1, "worse")):
+            for each in self.of_kind(GROUP, sign)[:1]:
+                about = f"what reviews say about {plain_name(each.aspect)}"
+                said.append(f"{_shortened(each.group)}: {about} is {how} than elsewhere.")
         for sign, how in ((1, "better"), (-1, "worse")):
             if names := [plain_name(each.aspect) for each in self.of_kind(TREND, sign)]:
                 said.append(f"What they say about {listed(names)} has become {how} over this time.")
@@ -138,16 +132,6 @@ class Summary:
     def apart(self) -> list[Lift]:
         """Aspects whose mention certainly goes with other answers, the furthest first."""
         return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(gap(each)))
-
-    def _beside(self, each: Lift) -> str:
-        own, others = (self.number(some and some.mean.mean) for some in (each.answers, each.others))
-        return f"Reviews that mention {plain_name(each.name)} have {own} on average, the others {others}."
-
-    @staticmethod
-    def _compared(each: Statement) -> str:
-        how = "better" if each.sign > 0 else "worse"
-        about = f"what reviews say about {plain_name(each.aspect)}"
-        return f"{_shortened(each.group)}: {about} is {how} than elsewhere."
 
     @property
     def todo(self) -> list[str]:
@@ -160,9 +144,8 @@ class Summary:
             look = f"look into {plain_name(each.aspect)}, of which reviews speak worse than elsewhere"
             said.append(f"{_shortened(each.group)}: {look}.")
         for each in self.of_kind(GROUP, 1)[:2]:
-            said.append(
-                f"{_shortened(each.group)}: see what the others can learn about {plain_name(each.aspect)}."
-            )
+            look = f"see what the others can learn about {plain_name(each.aspect)}"
+            said.append(f"{_shortened(each.group)}: {look}.")
         for sign, todo in ((-1, "Find out what has become worse in"), (1, "Keep what has become better in")):
             if names := [plain_name(each.aspect) for each in self.of_kind(TREND, sign)]:
                 said.append(f"{todo} {listed(names[:3])}.")
@@ -203,10 +186,9 @@ class Summary:
         """Two clauses that praise and two that blame, each of another aspect and from another review."""
         found: dict[int, tuple[str, Quote]] = {}
         for side, sign, most in (("best", -1, MAX_QUOTES // 2), ("worst", 1, MAX_QUOTES)):
-            listed = [
-                (quote, plain_name(each.name)) for each in self.aspects for quote in getattr(each, side)
-            ]
-            for quote, name in sorted(listed, key=lambda each: sign * each[0].effect):
+            told = [(quote, each.name) for each in self.aspects for quote in getattr(each, side)]
+            for quote, aspect in sorted(told, key=lambda each: sign * each[0].effect):
+                name = plain_name(aspect)
                 is_new = quote.text not in found and name not in [other for other, _ in found.values()]
                 if is_new and len(found) < most:
                     found[quote.text] = name, quote
@@ -220,14 +202,10 @@ class Summary:
         """
         return "–" if value is None else f"{value:.1f}" if self.unit else f"{value:,.4g}"
 
-    @property
-    def largest(self) -> float:
-        """Of the means of the periods: the longest bar."""
-        return max((each.answers.mean or 0.0 for each in self.periods), default=0.0)
-
     def width(self, mean: Mean) -> float:
-        """How long the bar of a period is, from 0, in percent."""
-        return 100 * max(mean.mean or 0.0, 0.0) / self.largest if self.largest > 0 else 0.0
+        """How long the bar of a period is, from 0, in percent of the longest one."""
+        largest = max((each.answers.mean or 0.0 for each in self.periods), default=0.0)
+        return 100 * max(mean.mean or 0.0, 0.0) / largest if largest > 0 else 0.0
 
 
 def gap(each: Lift) -> float:

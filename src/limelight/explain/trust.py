@@ -22,8 +22,7 @@ from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from ..text.coerce import as_texts
 from ..text.tasks import find_task
-from .attribution import NAMES, attribute_readings
-from .variants import ReadTexts, TokenIds, as_model, count_words
+from .attribution import NAMES, ReadTexts, as_model, attribute_readings, count_words
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -57,28 +56,17 @@ class Faithfulness:
         """Plain numbers, ready for `json.dumps`; the errors are standard errors over the texts."""
         found: dict[str, Any] = {"name": self.name}
         for name, drop in (("comprehensiveness", self.drop_without), ("sufficiency", self.drop_with_only)):
-            found |= {
-                name: float(drop.mean()),
-                f"{name}_error": _standard_error(drop),
-                f"{name}_by_share": drop.mean(axis=0).tolist(),
-            }
+            found[name], means = float(drop.mean()), drop.mean(axis=1)
+            error = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
+            found |= {f"{name}_error": error, f"{name}_by_share": drop.mean(axis=0).tolist()}
         return found
-
-
-def _standard_error(scores: np.ndarray) -> float:
-    """Of the mean over texts, from scores (texts, shares)."""
-    means = scores.mean(axis=1)
-    return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
 
 
 def measure_faithfulness(read: ReadTexts, weights: dict[str, list[np.ndarray]]) -> list[Faithfulness]:
     """Measure several attributions at once, each with weights (n + m,) per text: equal variants run once."""
     texts = len(read.readings)
-    top = {name: [most_weighted(each) for each in per_text] for name, per_text in weights.items()}
-    masks = [
-        np.concatenate([mask for per_text in top.values() for mask in (~per_text[k], per_text[k])])
-        for k in range(texts)
-    ]
+    top = [[most_weighted(each) for each in per_text] for per_text in weights.values()]
+    masks = [np.concatenate([m for each in some for m in (~each, each)]) for some in zip(*top, strict=True)]
     drops = np.array(read.drops(masks, "Faithfulness"))
     parts = drops.reshape(texts, len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
@@ -98,11 +86,8 @@ class Trust:
         return next(each for each in self.attributions if each.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "texts": self.texts,
-            "shares": list(SHARES),
-            "attributions": [each.to_dict() for each in self.attributions],
-        }
+        found = [each.to_dict() for each in self.attributions]
+        return {"texts": self.texts, "shares": list(SHARES), "attributions": found}
 
 
 def measure_trust(
@@ -134,7 +119,10 @@ def measure_trust(
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
     read = ReadTexts(model, short, progress)
     weights = {name: attribute_readings(read, by) for by, name in NAMES.items()}
-    measured = {each.name: each for each in measure_faithfulness(read, weights | _baselines(read.ids, seed))}
+    # Weights without any information. Equal weights rank the words in the order of the text.
+    weights[UNIFORM], rng = [np.ones(len(text)) for text in read.ids], np.random.default_rng(seed)
+    weights |= {f"{RANDOM} {k}": [rng.random(len(text)) for text in read.ids] for k in range(RANDOM_DRAWS)}
+    measured = {each.name: each for each in measure_faithfulness(read, weights)}
     draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]
     drops = zip(*((each.drop_without, each.drop_with_only) for each in draws), strict=True)
     measured[RANDOM] = Faithfulness(RANDOM, *(np.mean(each, axis=0) for each in drops))
@@ -156,10 +144,3 @@ def quick_trust(read: ReadTexts, rng: np.random.Generator) -> dict[str, Any]:
         drops.append(float(np.mean([each.mean() for each in found])))
     texts = len(read.readings)
     return {"texts": texts, "data": "of these texts", "without": drops[0], "random": drops[1]}
-
-
-def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]]:
-    """Weights without any information. Equal weights rank the words in the order of the text."""
-    rng = np.random.default_rng(seed)
-    draws = {f"{RANDOM} {draw}": [rng.random(len(text)) for text in ids] for draw in range(RANDOM_DRAWS)}
-    return {UNIFORM: [np.ones(len(text)) for text in ids], **draws}

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .refit import Fitted, task_of
 from .state import Labels
 from .vectors import TextVectors
-from .views import Answer, Word
+
+
+class Word(NamedTuple):
+    """A word of an answer: where it stands in the text, and how much it adds to the probability."""
+
+    text: str
+    start: int
+    end: int
+    weight: float
+
+
+class Answer(NamedTuple):
+    """What the model says about a text. Show it after the person has chosen, unless they ask."""
+
+    row: int
+    label: str | None  # the most probable class; None before there is anything to go by
+    labels: Labels  # with several labels a text, all that are more likely than not; else the one
+    probabilities: dict[str, float]  # the most probable first
+    words: list[Word]  # in the order of the text
+    told: Labels | None  # what the person said
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +92,8 @@ class Answers:
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
         weights = parts.parts @ self._direction(logits, best) / self.fitted.temperature
-        words = [
-            Word(text[start:end], int(start), int(end), float(weight))
-            for (start, end), weight in zip(parts.offsets, weights, strict=True)
-        ]
+        places = zip(parts.offsets.tolist(), weights.tolist(), strict=True)
+        words = [Word(text[start:end], start, end, weight) for (start, end), weight in places]
         probabilities = {self.classes[k]: float(P[k]) for k in order}
         labels = tuple(self.classes[k] for k in likely)
         return Answer(row, self.classes[best], labels, probabilities, words, told)
@@ -86,7 +104,5 @@ class Answers:
         W = self.fitted.W
         if self.several or len(W) == 1:
             return np.asarray(W[best])
-        others = task_of(self.several).activate(
-            np.delete(logits, best)[None]
-        )  # also where the best is certain
+        others = task_of(False).activate(np.delete(logits, best)[None])  # also where the best is certain
         return np.asarray(W[best] - others[0] @ np.delete(W, best, axis=0))

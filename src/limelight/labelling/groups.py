@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..search.words import find_words
 from ..text.word_kinds import is_function_word
 from .state import Labels
-from .views import Group
 
 SAMPLE = 3000  # texts that the centres are found with
 ROUNDS = 12
@@ -19,6 +19,18 @@ NEAREST = 15  # texts that say how dense it is around one
 NAME_WORDS = 3
 EXAMPLES = 5
 CORE = 0.3  # of a group: its texts nearest to the centre
+
+
+class Group(NamedTuple):
+    """Texts that are alike: `rows` has those nearest to the centre first."""
+
+    number: int
+    name: str  # the words that distinguish it, such as "card, arrive, waiting"
+    words: tuple[str, ...]
+    rows: list[int]  # without a label so far
+    labelled: dict[str, int]  # how many of its texts have each label
+    examples: list[int]  # rows to show: those nearest to the centre, with or without a label
+    core: list[int]  # the first of `rows`, which are more alike than all: accept these rather than all
 
 
 @dataclass(frozen=True)

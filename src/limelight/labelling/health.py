@@ -2,22 +2,35 @@
 
 Every text is judged by the others (left_out.py), and what they say against a label must be strong: so that of
 the labels suspected at least half are wrong, few are suspected where there are few labels, or none. The least
-probable labels come first.
+probable labels come first. What is found is written as a page, or as a table with a row for each finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, no_rows
+from ..explain.render import render_page
 from ..runtime.reader import Reader
-from ..tables.rows import is_missing, texts_of
+from ..search.words import find_words
+from ..storage.files import check_output_file, write_file
+from ..tables import WRITABLE
+from ..tables.cells import KeptColumns, NewColumn
+from ..tables.columns import Columns
+from ..tables.formats import BadRowError
+from ..tables.rows import Row, TableRows, is_missing, show_reading, texts_of
+from ..tables.table import Table
+from ..tables.writers import format_of, require_format, write_table
 from ..text.remarks import TextRemarks
+from ..text.word_kinds import SMALL_WORDS
 from .groups import distinguishing_words
-from .languages import other_languages
 from .left_out import Judged, Neighbours, find_neighbours, judge
 
 AROUND = 10  # texts around one whose labels are counted
@@ -25,6 +38,15 @@ SAME = 0.95  # cosine from which two texts are near duplicates
 EXPLAINED = 200  # suspects whose words are found: each costs a reading
 WORDS = 4  # that made a label suspect
 MAX_PAIRS, LEAST_CONFUSED = 10, 0.15  # of classes; what share of their texts goes to the other
+MIN_HITS = 2  # small words of another language, and that many more than of the table's own
+_LANGUAGES: defaultdict[str, list[str]] = defaultdict(list)  # that have a small word
+for _language, _words in sorted(SMALL_WORDS.items()):
+    for _word in _words:
+        _LANGUAGES[_word].append(_language)
+SHOWN = 100  # findings of each kind on the page
+PAGES = (".html", ".htm")
+NEW = tuple(NewColumn(name, "label", "text") for name in ("row", "issue", "label", "suggested", "about"))
+KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In another language"}
 
 
 class Suspect(NamedTuple):
@@ -98,15 +120,16 @@ class Health(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the texts that they are about."""
-        return {
-            "rows": len(self.texts), "classes": self.counts, "remarks": list(self.remarks),
-            **{name: [self._plain(each) for each in getattr(self, name)]
-               for name in ("suspects", "duplicates", "confused", "issues")},
-        }  # fmt: skip
-
-    def _plain(self, each: Any) -> dict[str, Any]:
-        more = {"text": self.texts[each.row]} if hasattr(each, "row") else {}
-        return {**each._asdict(), **more}
+        found: dict[str, Any] = {
+            "rows": len(self.texts),
+            "classes": self.counts,
+            "remarks": list(self.remarks),
+        }
+        for name in ("suspects", "duplicates", "confused", "issues"):
+            found[name] = [each._asdict() for each in getattr(self, name)]
+            for each in found[name] if name != "confused" else ():
+                each["text"] = self.texts[each["row"]]
+        return found
 
 
 def check(
@@ -124,7 +147,14 @@ def check(
     texts = texts_of(texts)
     if len(texts) != len(labels):
         raise LimelightError(f"{len(texts)} texts and {len(labels)} labels", code="lengths-differ")
-    issues, usable = _unusable(texts, labels)
+    issues, usable = [], []
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        if is_missing(text) or not str(text).strip():
+            issues.append(TextIssue(row, "empty", "there is no text"))
+        elif is_missing(label) or not str(label).strip():
+            issues.append(TextIssue(row, "no label", "there is no label"))
+        else:
+            usable.append(row)
     names = ["" if is_missing(label) else str(label).strip() for label in labels]
     classes = _classes([names[row] for row in usable])
     reader = Reader.load(reader) if isinstance(reader, str) else reader
@@ -144,18 +174,6 @@ def check(
         texts, names, counts, found.suspects(), found.duplicates(), found.confused(),
         sorted(issues), quality, remarks.lines(counts),
     )  # fmt: skip
-
-
-def _unusable(texts: Sequence[Any], labels: Sequence[Any]) -> tuple[list[TextIssue], list[int]]:
-    issues, usable = [], []
-    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        if is_missing(text) or not str(text).strip():
-            issues.append(TextIssue(row, "empty", "there is no text"))
-        elif is_missing(label) or not str(label).strip():
-            issues.append(TextIssue(row, "no label", "there is no label"))
-        else:
-            usable.append(row)
-    return issues, usable
 
 
 def _classes(names: Sequence[str]) -> list[str]:
@@ -202,8 +220,9 @@ class _Found(NamedTuple):
         for k, parts in zip(places, self.reader.word_parts([self.texts[k] for k in places]), strict=True):
             weights = parts.parts @ (W[better[k]] - W[self.y[k]])
             cut = [self.texts[k][slice(*place)] for place in parts.offsets]
-            order = [j for j in np.argsort(-weights, kind="stable") if weights[j] > 0 and _is_word(cut[j])]
-            found.append(tuple((cut[j], float(weights[j])) for j in order[:WORDS]))
+            order = (j for j in np.argsort(-weights, kind="stable") if weights[j] > 0)
+            words = ((cut[j], float(weights[j])) for j in order if any(map(str.isalnum, cut[j])))
+            found.append(tuple(islice(words, WORDS)))
         return found
 
     def duplicates(self) -> list[Duplicate]:
@@ -236,5 +255,109 @@ class _Found(NamedTuple):
         return ConfusedPair(self.classes[a], self.classes[b], float(share), len(places), *words)
 
 
-def _is_word(text: str) -> bool:
-    return any(character.isalnum() for character in text)
+def other_languages(texts: Sequence[str]) -> dict[int, str]:
+    """The texts that are not in the language of most, and which one they are in, or their script.
+
+    >>> english = ["The soup was cold and the waiter was rude"] * 3
+    >>> other_languages([*english, "Die Suppe ist nicht kalt und der Kellner", "Суп был холодный"])
+    {3: 'German', 4: 'Cyrillic'}
+    """
+    scripts = [_script(text) for text in texts]
+    counts = [_count(text) for text in texts]
+    script = _most(each for each in scripts if each)
+    own = _most(each.most_common(1)[0][0] for each in counts if each)
+    found = {}
+    for row, (each, small) in enumerate(zip(scripts, counts, strict=True)):
+        if each and each != script:
+            found[row] = each
+        elif small and own:
+            language, hits = small.most_common(1)[0]
+            if language != own and hits >= MIN_HITS + small[own]:
+                found[row] = language
+    return found
+
+
+def _count(text: str) -> Counter[str]:
+    words = (text[start:end].casefold() for start, end, _ in find_words(text))
+    return Counter(language for word in words for language in _LANGUAGES.get(word, ()))
+
+
+def _script(text: str) -> str:
+    """The script of most letters, by the names that Unicode gives them; none without letters."""
+    names = (unicodedata.name(letter, "").split(" ")[0] for letter in text[:400] if letter.isalpha())
+    return _most(names).capitalize()
+
+
+def _most(values: object) -> str:
+    found = Counter(values).most_common(1)  # type: ignore[call-overload]
+    return str(found[0][0]) if found else ""
+
+
+def read_labelled(
+    table: Table, columns: Columns, on_bad: str = "error", progress: bool = False
+) -> tuple[list[Any], list[Any], list[int]]:
+    """The texts and labels of a table as they are, and the numbers of the rows.
+
+    A row that cannot be read at all is an error. With `on_bad="skip"`, every row that others could not use is
+    skipped.
+    """
+    if on_bad == "skip":
+        rows = TableRows(table, columns, on_bad=on_bad)
+        read: Iterable[Any] = ((row.text, row.label) for row in rows)
+    else:
+        read = table.rows([columns.text, columns.label])
+    texts, labels, numbers = list[Any](), list[Any](), list[int]()
+    for values in show_reading(read, table.path, progress):
+        if isinstance(values, BadRowError):
+            todo = "correct it, or skip such rows with --skip-bad"
+            raise LimelightError(f"{table.place}: {values}; {todo}", code="row-unusable")
+        texts.append(values[0])
+        labels.append(values[1])
+        numbers.append(table.number)
+    if not texts:
+        raise no_rows(f"{table.path} has no rows to check")
+    return texts, labels, numbers
+
+
+def check_health_file(path: str | Path, overwrite: bool) -> None:
+    """Raise before the work unless the file can be written."""
+    if Path(path).suffix.lower() not in PAGES:
+        if format_of(path) is None:
+            raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
+        require_format(path)
+    check_output_file(path, overwrite)
+
+
+def save_health(
+    health: Health, path: str | Path, *, data: str = "the table", overwrite: bool = False
+) -> None:
+    """Write the page, or by the file's name the table."""
+    check_health_file(path, overwrite)
+    if Path(path).suffix.lower() in PAGES:
+        write_file(path, health_page(health, data), overwrite)
+        return
+    kept = KeptColumns(["text"], ["text"], str(path))
+    with write_table(path, str(format_of(path)), NEW, kept, overwrite=overwrite) as writer:
+        for row, *cells in findings(health):
+            text = health.texts[row]
+            shown = Row(str(text or ""), cells=[str(text or "")])
+            writer.append([shown], [[cell] for cell in (str(health.number(row)), *cells)])
+
+
+def findings(health: Health) -> Iterator[tuple[int, str, str, str, str]]:
+    """(row, issue, label, suggested label, about) of everything found in a text."""
+    for each in health.suspects:
+        words = ", ".join(word for word, _ in each.words)
+        around = f"{each.share:.0%} of the texts around it are {each.around}"
+        about = f"chance {each.chance:.1%} by the other texts; {around}{f'; words: {words}' if words else ''}"
+        yield each.row, "label", each.label, each.suggested, about
+    for pair in health.duplicates:
+        about = f"nearly the same as row {health.number(pair.row2)}, which is {pair.label2}"
+        yield pair.row, "duplicate", pair.label, "", about
+    for issue in health.issues:
+        yield issue.row, issue.kind, health.labels[issue.row], "", issue.about
+
+
+def health_page(health: Health, data: str) -> str:
+    title = f"The labels of {data}"
+    return render_page("check.html.jinja", title=title, health=health, shown=SHOWN, kinds=KINDS)

@@ -1,25 +1,31 @@
-"""What a labelling learns: a model of the labels so far, what to label next, how far it is."""
+"""What a labelling learns: a model of the labels so far, what to label next, how far it is.
+
+Next comes a text that is uncertain, unlike those labelled, and not like the others chosen. But texts that
+were chosen because they are hard, or accepted because they are easy, say little about how accurate the model
+is on the others. The rows of a table have a random order (vectors.py), and every second label is of the next
+text in it. The texts at its start, all labelled, are a fair sample of the table, less those that were chosen
+by the model: of the texts that are left, that is. Each is judged by the model that was fitted without it. The
+share that is right has Wilson's interval.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..tables.rows import Row
 from ..text.labels import readable
+from ..text.metrics import wilson
 from ..text.reasons import with_reasons
 from .answers import Answers
-from .choose import CANDIDATES, RANDOM_SHARE, Surroundings, pick, uncertain
-from .estimate import Estimate, advise, estimate
 from .groups import Grouping
 from .refit import Fitted, Prior, Space, describe, fit, is_correct
 from .state import Said, State
 from .vectors import TextVectors
-from .views import Need, Point, Progress
 
 AROUND = 4000  # texts that distances are measured by
 GROUP_WEIGHT = 1.5  # texts that all those accepted at once count for: they are alike, and some are wrong
@@ -27,23 +33,63 @@ ENOUGH = 10  # labels of a class: with fewer, it needs more even if they are all
 MAX_MODEL_WEIGHT = 10.0  # texts of each class, at most, that a model to start from counts for
 MODEL_TEXTS = 500  # that it is asked about
 MARK_WEIGHT = 0.5  # texts that marked words count for
+RANDOM_SHARE = 0.5  # of the labels: those of texts drawn at random
+CANDIDATES = 2000  # texts that are looked at for each choice
+MEASURED = 2000  # texts by which it is seen how they vary
+DIRECTIONS = 64
+NOISE = 0.3  # of a label, where a text's vector has the length 1
+MIN_SAMPLE = 10  # texts in the sample, before there is a range
+MIN_SAMPLE_FOR_SHARE = 50  # with fewer, one share would say more than is known
+MAX_WIDTH = 0.2  # of the interval: a wider one may hide that the model is poor
+
+
+class Need(NamedTuple):
+    """A class that needs more labels, and why."""
+
+    name: str
+    labels: int
+    drawn: int  # of its texts, drawn at random
+    right: int  # of these, for the model that was fitted without each
+    confused_with: str | None
+
+
+class Point(NamedTuple):
+    """The estimated accuracy after so many labels."""
+
+    labels: int
+    accuracy: float | None
+    low: float
+    high: float
+
+
+class Progress(NamedTuple):
+    """How far the labelling is. Of few texts drawn at random there is a range, and `accuracy` is None."""
+
+    labelled: int
+    skipped: int
+    unsure: int
+    total: int
+    read: int  # texts that the reader has read so far
+    by_class: dict[str, int]
+    accuracy: float | None
+    low: float | None  # a 95% interval
+    high: float | None
+    drawn: int  # labels of randomly drawn texts, on which the estimate rests
+    history: list[Point]
+    needs: list[Need]  # the neediest first
+    advice: str  # one sentence
+    near: float | None = None  # of ordered classes: answers that are at most one class away
+    estimate: str = "accuracy: too few texts drawn at random yet"  # the figures above, in words
 
 
 class Learner:
     """Fits the labels, and answers for it. `order` is the random order of the rows."""
 
     def __init__(
-        self,
-        vectors: TextVectors,
-        order: np.ndarray,
-        keys: Sequence[str],
-        *,
-        several: bool,
-        ordered: bool = False,
-        model: Any = None,
+        self, vectors: TextVectors, keys: list[str], several: bool, ordered: bool = False, model: Any = None
     ) -> None:
-        self.vectors, self.order, self.several, self.ordered = vectors, order, several, ordered
-        self._rank = np.argsort(order)  # where each row stands in it
+        self.vectors, self.order, self.several, self.ordered = vectors, vectors.order, several, ordered
+        self._rank = np.argsort(self.order)  # where each row stands in it
         self.is_stale = True
         self.space: Space | None = None
         self._around = Surroundings(np.zeros((0, 1)), np.zeros(0, int))
@@ -58,7 +104,7 @@ class Learner:
         self.history: list[Point] = []
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
-        self.spoken = np.zeros(len(order), bool)
+        self.spoken = np.zeros(len(self.order), bool)
         self.status, self.by_class = Counter[str](), dict[str, int]()  # of all texts, read or not
 
     # ------------------------------------------------------------ fitting
@@ -74,11 +120,13 @@ class Learner:
         if self.space is not None and self.classes:
             prior = self._prior(state, texts)
             if len(self.rows) or prior[1].any():
-                X, more = self.vectors.matrix[self.rows], self._marked(state, texts)
-                self.fitted = fit(
-                    X, self.Y, self.space, several=self.several, weights=self.weights, more=more, prior=prior
-                )
-        self._note_history()
+                X, how = self.vectors.matrix[self.rows], dict[str, Any](several=self.several, prior=prior)
+                more = self._marked(state, texts)
+                self.fitted = fit(X, self.Y, self.space, weights=self.weights, more=more, **how)
+        # After an undo, what came later is forgotten.
+        self.history = [each for each in self.history if each.labels < len(self.rows)]
+        if found := self._estimate():
+            self.history.append(Point(len(self.rows), found.accuracy, found.low, found.high))
 
     def _look_around(self) -> bool:
         """Whether so many more texts were read that distances are to be measured again."""
@@ -98,8 +146,7 @@ class Learner:
         self.status, self.by_class = Counter(), dict.fromkeys(self.classes, 0)
         found = list[tuple[int, Said]]()
         for key, said in state.holding():
-            row = numbers.get(key)
-            if row is None:
+            if (row := numbers.get(key)) is None:
                 continue
             self.spoken[row] = True
             self.status[said.status] += 1
@@ -109,9 +156,8 @@ class Learner:
                 found.append((row, said))
         together = Counter(said.event for _, said in found)
         self.rows = np.array([row for row, _ in found], int)
-        self.weights = np.array(
-            [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found], np.float32
-        )
+        weights = [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found]
+        self.weights = np.array(weights, np.float32)
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
         for place, (_, said) in enumerate(found):
             self.Y[place, [column[name] for name in said.labels or ()]] = 1
@@ -163,13 +209,6 @@ class Learner:
             self._vectors[text] = self.vectors.encode([text])[0]
         return self._vectors[text]
 
-    def _note_history(self) -> None:
-        """The accuracy as it is estimated now; after an undo, what came later is forgotten."""
-        self.history = [each for each in self.history if each.labels < len(self.rows)]
-        found = self._estimate()
-        if found is not None:
-            self.history.append(Point(len(self.rows), found.accuracy, found.low, found.high))
-
     def _estimate(self) -> Estimate | None:
         if self.fitted is None:
             return None
@@ -220,19 +259,16 @@ class Learner:
             dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(),
             advise(found, drawn),
         )  # fmt: skip
-        if found is None:
+        if found is None or self.fitted is None:
             return progress
-        near = self._near() if self.ordered and found.accuracy is not None else None
-        return progress._replace(
-            accuracy=found.accuracy, low=found.low, high=found.high, near=near,
-            estimate=f"{found}{'' if near is None else f'; {near:.0%} at most one class away'}",
-        )  # fmt: skip
-
-    def _near(self) -> float:
-        """The share of the random sample whose answer is at most one class away."""
-        assert self.fitted is not None
+        progress = progress._replace(
+            accuracy=found.accuracy, low=found.low, high=found.high, estimate=str(found)
+        )
+        if not self.ordered or found.accuracy is None:
+            return progress
         answers, labels = (each[self.drawn].argmax(axis=1) for each in (self.fitted.left_out, self.Y))
-        return float((np.abs(answers - labels) <= 1).mean())
+        near = float((np.abs(answers - labels) <= 1).mean())
+        return progress._replace(near=near, estimate=f"{found}; {near:.0%} at most one class away")
 
     def _needs(self) -> list[Need]:
         """Classes by how many more labels would help: those with few labels, then those often mistaken."""
@@ -246,6 +282,113 @@ class Learner:
             wrong = Counter(P[own[~right]].argmax(axis=1).tolist()) if not self.several else Counter()
             other = self.classes[wrong.most_common(1)[0][0]] if wrong else None
             found.append(Need(name, self.by_class[name], len(own), int(right.sum()), other))
-        return sorted(
-            found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH) / ENOUGH
-        )
+        return sorted(found, key=lambda each: (each.right + 1) / (each.drawn + 2) * min(each.labels, ENOUGH))
+
+
+def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:
+    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half.
+
+    >>> uncertain(np.array([[3.0, 3.0, 0.0], [9.0, 0.0, 0.0]]), several=False).round(3).tolist()
+    [1.0, 0.0]
+    """
+    if several:
+        gap = np.abs(logits).min(axis=1)
+    elif logits.shape[1] < 2:
+        return np.ones(len(logits))
+    else:
+        top = np.partition(logits, -2, axis=1)
+        gap = top[:, -1] - top[:, -2]
+    return np.asarray(2 / (1 + np.exp(np.minimum(gap, 50))))
+
+
+class Surroundings:
+    """What a label tells about the texts around it: the matrix of all vectors, and `rows` that stand for all.
+
+    Labels are taken for noisy measurements of a linear function of the directions in which texts vary most.
+    Each reduces the variance of the function's value elsewhere, in closed form: more where there are many
+    texts like it, less where some of them have a label already.
+    """
+
+    def __init__(self, matrix: np.ndarray, rows: np.ndarray) -> None:
+        self._matrix = matrix
+        rows = rows[:MEASURED]
+        self._centre = matrix[rows].mean(axis=0) if len(rows) else np.zeros(matrix.shape[1], np.float32)
+        D = matrix[rows] - self._centre
+        values, directions = np.linalg.eigh(D.T @ D)
+        self._basis = directions[:, np.argsort(-values)[:DIRECTIONS]].astype(np.float32)
+        self._places = np.full((len(matrix), self._basis.shape[1]), np.nan, np.float32)
+
+    def gain(self, rows: np.ndarray, weights: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+        """(rows,): by how much a label of each would reduce the variance at all of them, by their weights."""
+        D, L = self._places_of(rows), self._places_of(labelled)
+        V = np.linalg.inv(np.eye(D.shape[1]) + L.T @ L / NOISE).astype(np.float32)  # the variance so far
+        DV = D @ V
+        S = (D * weights[:, None].astype(np.float32)).T @ D
+        return np.asarray(((DV @ S) * DV).sum(axis=1) / (NOISE + (DV * D).sum(axis=1)))
+
+    def _places_of(self, rows: np.ndarray) -> np.ndarray:
+        """(rows, directions), each computed once."""
+        new = rows[np.isnan(self._places[rows, 0])]
+        self._places[new] = (self._matrix[new] - self._centre) @ self._basis
+        return np.asarray(self._places[rows])
+
+
+def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
+    """The most useful `count` texts X (n, size), each the less useful the more it is like one picked before.
+
+    >>> pick(np.array([1.0, 0.9, 0.5]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 2)
+    [0, 2]
+    """
+    left, found = useful.astype(np.float64), list[int]()
+    while len(found) < min(count, len(left)):
+        if found:
+            left *= 1 - np.clip(X @ X[found[-1]], 0, 1) ** 2
+            left[found] = -1
+        found.append(int(np.argmax(left)))
+    return found
+
+
+class Estimate(NamedTuple):
+    """How many of the texts drawn at random are right, and the 95% interval of the accuracy."""
+
+    right: int
+    drawn: int
+    low: float
+    high: float
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that is right; None of a sample that is too small for one number."""
+        return self.right / self.drawn if self.drawn >= MIN_SAMPLE_FOR_SHARE else None
+
+    def __str__(self) -> str:
+        share = "" if self.accuracy is None else f"{self.accuracy:.0%}, "
+        interval = f"{self.low:.0%} to {self.high:.0%} with 95% confidence"
+        return f"accuracy {share}{interval}, from {self.drawn:,} texts drawn at random"
+
+
+def estimate(correct: np.ndarray) -> Estimate | None:
+    """From a fair sample: whether each text is right (n,).
+
+    >>> print(estimate(np.array([True] * 40 + [False] * 10)))
+    accuracy 80%, 67% to 89% with 95% confidence, from 50 texts drawn at random
+    >>> print(estimate(np.array([True] * 8 + [False] * 2)))
+    accuracy 49% to 94% with 95% confidence, from 10 texts drawn at random
+    """
+    n, right = len(correct), int(np.sum(correct))
+    return Estimate(right, n, *wilson(right / n, n)) if n >= MIN_SAMPLE else None
+
+
+def advise(found: Estimate | None, drawn: int) -> str:
+    """What to do next, in one sentence.
+
+    >>> advise(None, 7)
+    'Go on: 3 more texts drawn at random give a first estimate.'
+    """
+    if found is None:
+        more = MIN_SAMPLE - drawn
+        gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"
+        return f"Go on: {gives} a first estimate."
+    if found.accuracy is None or found.high - found.low > MAX_WIDTH:
+        return "The estimate is rough: go on, more texts drawn at random are needed."
+    return "Where the curve no longer rises, more labels add little."

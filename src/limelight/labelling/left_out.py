@@ -73,7 +73,9 @@ def judge(X: np.ndarray, y: np.ndarray, classes: int, near: Neighbours) -> Judge
     by_class = softmax(fitted.left_out.astype(np.float64))
     a_class, around = np.log(np.maximum(by_class, 1e-300)), np.log(_around(y, classes, near))
     pools = (softmax(a * a_class + b * around) for a in CLASS_WEIGHTS for b in NEAR_WEIGHTS)
-    return Judged(by_class, min(pools, key=lambda P: _brier(P, y)), fitted.W)
+    own = np.arange(len(y)), y
+    best = min(pools, key=lambda P: float((P**2).sum(axis=1).mean() - 2 * P[own].mean()))  # the Brier score
+    return Judged(by_class, best, fitted.W)
 
 
 def _unlikely(P: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -91,7 +93,3 @@ def _around(y: np.ndarray, classes: int, near: Neighbours) -> np.ndarray:
     count, usual = near.rows.shape[1], np.bincount(y, minlength=classes) / len(y)
     found = found / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300) * count
     return np.asarray((found + UNSEEN * usual + 1e-12) / (count + UNSEEN))
-
-
-def _brier(P: np.ndarray, y: np.ndarray) -> float:
-    return float((P**2).sum(axis=1).mean() - 2 * P[np.arange(len(y)), y].mean())

@@ -11,10 +11,17 @@ from itertools import combinations
 from typing import NamedTuple
 
 from .state import Labels, Said
-from .views import Agreement
 
 MAX_ROWS = 20  # texts that are before one tab
 RELEASED = 50  # events after which they are given to others, too: the page may have been closed
+
+
+class Shown(NamedTuple):
+    """A text to label: its row in the table, and how it was chosen."""
+
+    row: int
+    text: str
+    chosen: str  # "auto" or "random"
 
 
 class Tab(NamedTuple):
@@ -65,14 +72,23 @@ class Assigned:
 # ---------------------------------------------------------------- how far people agree
 
 
+class Agreement(NamedTuple):
+    """How far people agree on the texts that several of them labelled."""
+
+    people: tuple[str, ...]
+    texts: int
+    alpha: float | None  # Krippendorff's: 1 is full agreement, 0 what chance would give
+    pairs: dict[tuple[str, str], tuple[int, float, float | None]]  # texts, share agreed, alpha
+
+
 def measure_agreement(
     said: Mapping[str, Mapping[str, Said]], ordered: bool, classes: Sequence[str]
 ) -> Agreement:
     """Krippendorff's alpha over all people, and of every two, on the texts they share."""
-    units = [
-        {person: each.labels for person, each in by.items() if each.labels is not None}
-        for by in said.values()
-    ]
+    units: list[dict[str, Labels]] = []
+    for by in said.values():
+        labels = ((person, each.labels) for person, each in by.items())
+        units.append({person: tuple(sorted(names)) for person, names in labels if names is not None})
     units = [unit for unit in units if len(unit) > 1]
     people = tuple(sorted({person for unit in units for person in unit}))
     order: dict[Labels, int] | None = {(name,): k for k, name in enumerate(classes)} if ordered else None
@@ -80,7 +96,7 @@ def measure_agreement(
     for pair in combinations(people, 2):
         both = [(unit[pair[0]], unit[pair[1]]) for unit in units if pair[0] in unit and pair[1] in unit]
         if both:
-            same = sum(_normal(a) == _normal(b) for a, b in both)
+            same = sum(a == b for a, b in both)
             pairs[pair] = len(both), same / len(both), alpha(both, order)
     return Agreement(people, len(units), alpha([list(unit.values()) for unit in units], order), pairs)
 
@@ -92,16 +108,13 @@ def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None 
     >>> round(alpha(units), 4)
     0.5333
     """
-    values: Counter[Labels] = Counter(_normal(each) for unit in units for each in unit)
+    units = [[tuple(sorted(each)) for each in unit] for unit in units]
+    values = Counter(each for unit in units for each in unit)
     n = sum(values.values())
     if n < 2:
         return None
     apart = _rank_distance(values, order) if order is not None else lambda a, b: float(a != b)
-    observed = sum(
-        2 * apart(_normal(a), _normal(b)) / (len(unit) - 1)
-        for unit in units
-        for a, b in combinations(unit, 2)
-    )
+    observed = sum(2 * apart(a, b) / (len(unit) - 1) for unit in units for a, b in combinations(unit, 2))
     expected = sum(2 * values[a] * values[b] * apart(a, b) for a, b in combinations(values, 2)) / (n - 1)
     return None if expected == 0 else 1 - observed / expected
 
@@ -114,7 +127,3 @@ def _rank_distance(values: Counter[Labels], order: Mapping[Labels, int]) -> Call
         before[each] = total + values[each] / 2
         total += values[each]
     return lambda a, b: (before[a] - before[b]) ** 2
-
-
-def _normal(labels: Labels) -> Labels:
-    return tuple(sorted(labels))

@@ -120,13 +120,16 @@ def fit(
         np.add.at(w, more[0], more[2])
     texts = _Texts(D, given, w)
     usual, without = (np.float32(0), np.float32(0)) if several else _frequencies(Y, alone)
-    found = [_Scores.alike(texts, Y, prior, several)]
+    both = [_Scores.alike(texts, Y, prior, several)]
     if not several and len(Y) >= MIN_LABELS:
-        found.append(_Scores.by_scatter(texts, Y, prior, space.variance))
-    best = min((_temper(each, Y, several, without) for each in found), key=lambda each: each.loss)
-    W, b, _ = best.scores
-    T = np.float32(best.temperature)
-    return Fitted(W, b + T * usual - W @ space.centre, best.temperature, several, best.logits)
+        both.append(_Scores.by_scatter(texts, Y, prior, space.variance))
+    found = []
+    for W, b, left_out in both:
+        T = _temperature(left_out, Y, several, without)
+        logits = left_out / np.float32(T) + without
+        fitted = Fitted(W, b + np.float32(T) * usual - W @ space.centre, T, several, logits)
+        found.append((_loss(logits, Y, several) if len(Y) else 0.0, fitted))
+    return min(found, key=lambda each: each[0])[1]
 
 
 class _Texts(NamedTuple):
@@ -184,7 +187,13 @@ class _Scores(NamedTuple):
         """Directions in which the texts of a class differ count less."""
         means, w, own = _Means(texts, Y, prior), texts.w, Y.argmax(axis=1)
         all_w = np.float32(EVEN_TEXTS + w.sum())
-        A = _metric(texts, means, prior, variance)
+        single = texts.given / np.sqrt(w)[:, None]  # a text and its marked words are one vector
+        S = single.T @ single - (means.M * means.n[:, None]).T @ means.M
+        if prior is not None:
+            told = prior[0] / np.sqrt(np.maximum(prior[1], 1e-9))[:, None]
+            S = S + (told.T @ told).astype(np.float32)
+        even, scale = np.float32(EVEN_TEXTS * variance), np.float32((EVEN_TEXTS + w.sum()) * variance)
+        A = scale * np.linalg.inv(S + even * np.eye(len(S), dtype=np.float32))
         given_A = texts.given @ A
         W, b, left_out = means.scores(means.M @ A, given_A)
         U = texts.given / w[:, None] - means.M[own]  # without a text S is less by a multiple of u u'
@@ -195,32 +204,6 @@ class _Scores(NamedTuple):
         to_u = means.products(U, W, given_A)
         left_out = left_out + grow[:, None] * ((texts.D * U_A).sum(axis=1, keepdims=True) - to_u / 2) * to_u
         return cls(W, b, left_out * ((all_w - w) / all_w)[:, None])
-
-
-def _metric(texts: _Texts, means: _Means, prior: Prior | None, variance: float) -> np.ndarray:
-    """(size, size): A of `by_scatter`, in which a text and its marked words are one vector."""
-    single = texts.given / np.sqrt(texts.w)[:, None]
-    S = single.T @ single - (means.M * means.n[:, None]).T @ means.M
-    if prior is not None:
-        told = prior[0] / np.sqrt(np.maximum(prior[1], 1e-9))[:, None]
-        S = S + (told.T @ told).astype(np.float32)
-    even = np.float32(EVEN_TEXTS * variance)
-    scale = np.float32((EVEN_TEXTS + texts.w.sum()) * variance)
-    return np.asarray(scale * np.linalg.inv(S + even * np.eye(len(S), dtype=np.float32)))
-
-
-class _Tempered(NamedTuple):
-    scores: _Scores
-    temperature: float
-    logits: np.ndarray  # (n, classes), of texts left out
-    loss: float
-
-
-def _temper(scores: _Scores, Y: np.ndarray, several: bool, add: np.ndarray | np.float32) -> _Tempered:
-    """With the temperature of the least loss, and what is added for how frequent classes are."""
-    T = _temperature(scores.left_out, Y, several, add)
-    logits = scores.left_out / np.float32(T) + add
-    return _Tempered(scores, T, logits, _loss(logits, Y, several) if len(Y) else 0.0)
 
 
 def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -236,11 +219,7 @@ def _frequencies(Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _evenness(counts: np.ndarray) -> float:
-    """Texts to add to each class: those of the Dirichlet distribution under which the counts are likeliest.
-
-    >>> _evenness(np.array([5.0, 5, 5, 5])) > _evenness(np.array([17.0, 1, 1, 1]))
-    True
-    """
+    """Texts to add to each class: of the Dirichlet distribution under which the counts are likeliest."""
     a, whole = EVENNESS[:, None], np.ceil(counts).astype(int)
     above = len(whole) - np.bincount(whole).cumsum()[:-1]  # (k,): classes with more than k texts
     likely = (above * np.log(a + np.arange(len(above)))).sum(axis=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,37 +64,24 @@ def save_labels(labelled: Labelled, path: str | Path, table: str | Path | None, 
 
 def _wanted(labelled: Labelled, rows: Iterator[Row]) -> Iterator[Row]:
     """The rows to write, each with its key in place of its label."""
-    number = -1
-    for number, row in enumerate(rows):
-        if number >= len(labelled.texts) or labelled.texts[number] != row.text:
-            raise _changed(number)
-        key = labelled.keys[number]
+    given = zip(labelled.texts, labelled.keys, strict=True)
+    for number, (row, (text, key)) in enumerate(zip_longest(rows, given, fillvalue=(None, "")), 1):
+        if not isinstance(row, Row) or row.text != text:
+            fault = f"row {number} of the table is not the text that was labelled"
+            todo = "it was changed since the start; start again"
+            raise LimelightError(f"{fault}: {todo}", code="table-changed")
         said = labelled.said.get(key)
         if said and said.labels is not None:
             yield row._replace(label=key)
-    if number + 1 != len(labelled.texts):
-        raise _changed(number + 1)
-
-
-def _changed(number: int) -> LimelightError:
-    return LimelightError(
-        f"row {number + 1} of the table is not the text that was labelled: it was changed since the start; "
-        "start again", code="table-changed",
-    )  # fmt: skip
 
 
 def _cells(labelled: Labelled, key: str, lists: bool) -> Sequence[Any]:
     """The label, then one text for each of `NAMES`."""
     said, marks = labelled.said[key], labelled.marks.get(key)
     spans = json.dumps([list(span) for span in marks]) if marks else ""
-    labels = said.labels or ()
-    cell = list(labels) if lists else _joined(labels, labelled.several)
-    return [cell, said.by, said.when, spans, labelled.notes.get(key, ""), said.chosen]
-
-
-def _joined(labels: Sequence[str], several: bool) -> str:
-    """The labels as one cell, from which they can be told again."""
-    if several and (name := next((name for name in labels if SEPARATOR in name), "")):
+    labels = list(said.labels or ())
+    if not lists and labelled.several and (name := next((each for each in labels if SEPARATOR in each), "")):
         fault = f"the class {name!r} has a {SEPARATOR}, which stands between several labels of a cell"
         raise LimelightError(f"{fault}; rename it, or give an --out in .jsonl", code="class-name")
-    return SEPARATOR.join(labels)
+    cell = labels if lists else SEPARATOR.join(labels)
+    return [cell, said.by, said.when, spans, labelled.notes.get(key, ""), said.chosen]

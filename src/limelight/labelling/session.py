@@ -22,16 +22,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least, check_choice, warn
-from .answers import Answers
-from .events import CHOSEN, Event, text_keys
-from .journal import Journal
-from .learner import Learner
-from .people import Assigned, Tab, measure_agreement
+from .answers import Answer, Answers
+from .groups import Group
+from .journal import CHOSEN, Event, Journal, text_keys
+from .learner import Learner, Progress
+from .people import Agreement, Assigned, Shown, Tab, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels
-from .state import Said, as_labels, check_fits, fold, texts_gone, undone
-from .text_search import matching_rows
+from .state import Said, Span, as_labels, check_fits, fold, texts_gone, undone
+from .text_search import Found, matching_rows
 from .vectors import TextVectors, reading_order
-from .views import Agreement, Answer, Found, Group, Progress, Shown, Span
 
 HOW = ("auto", "random")
 
@@ -85,12 +84,10 @@ class LabelSession:
         if gone := check_fits(self._journal, self._state, self._rows, several):
             todo = "they keep their labels, and are written below its rows"
             warn(f"{len(gone):,} labelled texts are no longer in the table: {todo}")
-        self._unrecorded = [
-            self.keys[row] for row, _ in self._holding() if self.keys[row] not in self._journal.texts
-        ]
+        spoken = (self.keys[row] for row, _ in self._holding())
+        self._unrecorded = [key for key in spoken if key not in self._journal.texts]
         self.vectors = TextVectors(self.texts, self._order, reader, cache, background=background)
-        how: dict[str, Any] = {"several": several, "ordered": ordered, "model": model}
-        self._learner = Learner(self.vectors, self._order, self.keys, **how)
+        self._learner = Learner(self.vectors, self.keys, several, ordered, model)
 
     def close(self) -> None:
         """Stop reading in the background."""
@@ -276,7 +273,8 @@ class LabelSession:
         """
         grouping = self._learner.grouping(self.texts, count)
         with self._lock:
-            labels, is_open = self._labels(), self._is_open()
+            is_open, holding = self._is_open(), self._holding()
+            labels = {row: said.labels for row, said in holding if said.labels is not None}
         return grouping.with_labels(labels, is_open)
 
     def find(
@@ -391,9 +389,8 @@ class LabelSession:
             state, gone = self._state, texts_gone(self._journal, self._state, self._rows)
             texts = gone | dict(zip(self.keys, self.texts, strict=True))
             marks = {key: state.spans(key, texts[key]) for key in state.marks if key in texts}
-            labelled = Labelled(
-                self.texts, self.keys, gone, dict(state.holding()), marks, dict(state.notes), self.several
-            )
+            said, notes = dict(state.holding()), dict(state.notes)
+            labelled = Labelled(self.texts, self.keys, gone, said, marks, notes, self.several)
         return save_labels(labelled, path, table, text)  # meanwhile people go on
 
     # ------------------------------------------------------------ inner parts
@@ -423,9 +420,6 @@ class LabelSession:
 
     def _refit(self) -> None:
         self._learner.refit(self._state, self._rows, self.texts)
-
-    def _labels(self) -> dict[int, tuple[str, ...]]:
-        return {row: said.labels for row, said in self._holding() if said.labels is not None}
 
     def _holding(self) -> Iterator[tuple[int, Said]]:
         """The rows about which something was said, and what holds."""
@@ -462,9 +456,8 @@ class LabelSession:
         if not name.strip() or name != name.strip():
             raise bad_value(f"{name!r} cannot be a class: it needs a name without spaces around it")
         if self.several and SEPARATOR in name:
-            raise bad_value(
-                f"{name!r} cannot be a class: {SEPARATOR} stands between several labels of a text"
-            )
+            fault = f"{name!r} cannot be a class"
+            raise bad_value(f"{fault}: {SEPARATOR} stands between several labels of a text")
 
     def _check_spans(self, row: int, spans: Sequence[Span]) -> list[list[int]]:
         length = len(self.texts[row])

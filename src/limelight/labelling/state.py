@@ -6,15 +6,15 @@ is not what its author said of the text, so it changes nothing in how far people
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import LimelightError, bad_value
-from .events import Event
-from .journal import Journal
+from .journal import Event, Journal
 
 Labels = tuple[str, ...]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,26 @@ class State:
     descriptions: dict[str, str] = field(default_factory=dict)
     said: dict[str, dict[str, Said]] = field(default_factory=dict)  # key -> person -> what they said last
     settled: dict[str, Said] = field(default_factory=dict)
-    marks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    marks: dict[str, list[Span]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        _TAKE[event["do"]](self, event)
+        match event["do"]:
+            case "label" | "skip" | "unsure":
+                self._say(event)
+            case "note":
+                _put(self.notes, dict.fromkeys(event["rows"], event["text"]))
+            case "marks":
+                for key in event["rows"]:
+                    self._mark({key: event["marks"]})
+            case "add_class":
+                self._add(event["name"], event.get("description"))
+            case "rename_class":
+                self._rename(event["name"], event["to"])
+            case "remove_class" if event["name"] in self.classes:
+                self.classes.remove(event["name"])
+                self.descriptions.pop(event["name"], None)
+                self._relabel(event["name"], ())
 
     def latest(self, key: str) -> Said | None:
         """What holds for a text: how it was settled, or what was said last, a label before a doubt."""
@@ -65,46 +80,28 @@ class State:
             assert said is not None
             yield key, said
 
-    def spans(self, key: str, text: str) -> list[tuple[int, int]]:
+    def spans(self, key: str, text: str) -> list[Span]:
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
 
-    def _label(self, event: Event) -> None:
-        labels = as_labels(event["label"])
-        for name in labels:
-            self._add(name)
-        for key in event["rows"]:
-            self._say(key, event, labels)
-        for key, spans in event.get("marks", {}).items():
-            self._mark(key, spans)
-
-    def _pass(self, event: Event) -> None:
-        for key in event["rows"]:
-            self._say(key, event, None)
-
-    def _say(self, key: str, event: Event, labels: Labels | None) -> None:
+    def _say(self, event: Event) -> None:
+        labels = None
+        if event["do"] == "label":
+            labels = as_labels(event["label"])
+            for name in labels:
+                self._add(name)
+            self._mark(event.get("marks", {}))
         chosen = event.get("chosen", "picked")
         said = Said(labels, event["by"], event["when"], chosen, event["id"], event["do"])
-        if chosen == "settled":
-            self.settled[key] = said
-            return
-        by = self.said.setdefault(key, {})
-        by.pop(said.by, None)  # so that the last to speak stands last
-        by[said.by] = said
-
-    def _mark(self, key: str, spans: Iterable[Sequence[int]]) -> None:
-        self.marks.pop(key, None)
-        if found := [(int(start), int(end)) for start, end in spans]:
-            self.marks[key] = found
-
-    def _marks(self, event: Event) -> None:
         for key in event["rows"]:
-            self._mark(key, event["marks"])
+            if chosen == "settled":
+                self.settled[key] = said
+                continue
+            by = self.said.setdefault(key, {})
+            by.pop(said.by, None)  # so that the last to speak stands last
+            by[said.by] = said
 
-    def _note(self, event: Event) -> None:
-        for key in event["rows"]:
-            self.notes.pop(key, None)
-            if event["text"]:
-                self.notes[key] = event["text"]
+    def _mark(self, marks: Mapping[str, Iterable[Sequence[int]]]) -> None:
+        _put(self.marks, {key: [(start, end) for start, end in spans] for key, spans in marks.items()})
 
     def _add(self, name: str, description: str | None = None) -> None:
         if name not in self.classes:
@@ -112,29 +109,17 @@ class State:
         if description:
             self.descriptions[name] = description
 
-    def _add_class(self, event: Event) -> None:
-        self._add(event["name"], event.get("description"))
-
-    def _rename_class(self, event: Event) -> None:
+    def _rename(self, old: str, new: str) -> None:
         """Another name; that of another class makes one of the two."""
-        old, new = event["name"], event["to"]
         if old not in self.classes or old == new:
             return
         if new in self.classes:
             self.classes.remove(old)
         else:
             self.classes[self.classes.index(old)] = new
-        description = self.descriptions.pop(old, None)
-        if description:
+        if description := self.descriptions.pop(old, None):
             self.descriptions.setdefault(new, description)
         self._relabel(old, (new,))
-
-    def _remove_class(self, event: Event) -> None:
-        """Its texts are without a label again."""
-        if event["name"] in self.classes:
-            self.classes.remove(event["name"])
-            self.descriptions.pop(event["name"], None)
-            self._relabel(event["name"], ())
 
     def _relabel(self, old: str, new: Labels) -> None:
         for by in (*self.said.values(), self.settled):
@@ -149,17 +134,12 @@ class State:
         self.said = {key: by for key, by in self.said.items() if by}
 
 
-_TAKE: dict[str, Any] = {
-    "label": State._label,
-    "skip": State._pass,
-    "unsure": State._pass,
-    "note": State._note,
-    "marks": State._marks,
-    "add_class": State._add_class,
-    "rename_class": State._rename_class,
-    "remove_class": State._remove_class,
-    "undo": lambda state, event: None,
-}
+def _put(kept: dict[str, Any], new: dict[str, Any]) -> None:
+    """Keep the new values; an empty one removes what was there."""
+    for key, value in new.items():
+        kept.pop(key, None)
+        if value:
+            kept[key] = value
 
 
 def as_labels(label: str | Sequence[str]) -> Labels:
@@ -197,10 +177,9 @@ def texts_gone(journal: Journal, state: State, rows: Container[str]) -> dict[str
     gone = [key for key, said in state.holding() if said.labels is not None and key not in rows]
     if lost := sum(key not in journal.texts for key in gone):
         fault = f"{journal.path} has labels of {lost:,} texts that are no longer in the table"
-        older = "and as an earlier version wrote it, not the texts themselves"
-        raise LimelightError(
-            f"{fault}, {older}; put them back into the table, or give another --out", code="table-changed"
-        )
+        fault += ", and as an earlier version wrote it, not the texts themselves"
+        todo = "put them back into the table, or give another --out"
+        raise LimelightError(f"{fault}; {todo}", code="table-changed")
     return {key: journal.texts[key] for key in gone}
 
 
@@ -213,7 +192,6 @@ def check_fits(journal: Journal, state: State, rows: Container[str], several: bo
     gone = texts_gone(journal, state, rows)
     if gone and len(gone) == len(labelled):
         fault = f"{journal.path} has labels of {len(gone):,} texts, and none of them is in this table"
-        raise LimelightError(
-            f"{fault}; give the table they came from, or another --out", code="table-changed"
-        )
+        todo = "give the table they came from, or another --out"
+        raise LimelightError(f"{fault}; {todo}", code="table-changed")
     return gone

@@ -6,10 +6,19 @@ import math
 import re
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..search.words import find_words, singular
 
 BLOCK = 256  # texts between two looks at the clock
+
+
+class Found(NamedTuple):
+    """What a search found; it may have stopped before all texts were looked at."""
+
+    rows: list[int]
+    searched: int  # texts that were looked at
+    of: int  # texts to look at
 
 
 def matching_rows(

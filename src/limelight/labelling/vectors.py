@@ -57,9 +57,7 @@ class TextVectors:
         *,
         background: bool = True,
     ) -> None:
-        self.reader = Reader.load() if reader == "reader" else reader
-        if isinstance(self.reader, str | Path):
-            self.reader = Reader.load(self.reader)
+        self.reader = Reader.load(reader) if isinstance(reader, str | Path) else reader
         self.order, self._texts = order, texts
         self.ready = 0  # how many of `order` have been read
         self.error: Exception | None = None
@@ -102,19 +100,17 @@ class TextVectors:
             for start in range(0, len(self.order), AT_ONCE):
                 if self._stop:
                     return
-                self._read(self.order[start : start + AT_ONCE], known)
+                rows = self.order[start : start + AT_ONCE]
+                texts = [self._texts[row] for row in rows]
+                self.matrix[rows] = known.encode(texts) if known else self.encode(texts)
+                self.is_read[rows] = True
+                with self._changed:
+                    self.ready += len(rows)
+                    self._changed.notify_all()
         except Exception as error:  # a thread has no caller: `wait` raises it
             self.error = error
             with self._changed:
                 self._changed.notify_all()
-
-    def _read(self, rows: np.ndarray, known: VectorCache | None) -> None:
-        texts = [self._texts[row] for row in rows]
-        self.matrix[rows] = known.encode(texts) if known else self.encode(texts)
-        self.is_read[rows] = True
-        with self._changed:
-            self.ready += len(rows)
-            self._changed.notify_all()
 
 
 class VectorCache:
@@ -125,8 +121,15 @@ class VectorCache:
         self.size = reader.get_sentence_embedding_dimension()
         self.record = np.dtype([("key", f"V{KEY}"), ("vector", "<f2", (self.size,)), ("sum", "<u4")])
         self._salt = str(reader.sha256 or repr(reader)).encode()
+        # Where the record of each key starts; that of the last one, which stands in for a damaged one.
+        self._places, place = dict[bytes, int](), len(HEADER)
         with tidy_os_errors(f"cannot read {path}"):
-            self._places = self._find_places()
+            if path.is_file():
+                with path.open("rb") as file:
+                    is_ours = file.read(len(HEADER)) == HEADER
+                    while is_ours and len(record := file.read(self.record.itemsize)) == self.record.itemsize:
+                        self._places[record[:KEY]] = place
+                        place += len(record)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """(n, size) in float32; texts that are new are read and kept."""
@@ -143,17 +146,6 @@ class VectorCache:
     def _key(self, text: str) -> bytes:
         mixed = self._salt + b"\0" + text.encode("utf-8", "surrogatepass")
         return hashlib.sha256(mixed).digest()[:KEY]
-
-    def _find_places(self) -> dict[bytes, int]:
-        """Where the record of each key starts; that of the last one, which stands in for a damaged one."""
-        found, place = dict[bytes, int](), len(HEADER)
-        if self.path.is_file():
-            with self.path.open("rb") as file:
-                if file.read(len(HEADER)) == HEADER:
-                    while len(record := file.read(self.record.itemsize)) == self.record.itemsize:
-                        found[record[:KEY]] = place
-                        place += len(record)
-        return found
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         """The vectors that are in the file and sound."""

@@ -16,9 +16,9 @@ from ..tables.aside import Aside
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError, file_of
 from ..tables.rows import check_text
-from ..tables.table import Table, open_table
+from ..tables.table import open_table
 from ..text.splitting import passage_spans, sentence_spans
-from .keys import key_text
+from .shards import key_text
 
 Row = str | Mapping[str, Any]  # a text, or one with columns
 LONG_TEXT = 10_000  # characters: far more than one vector can say
@@ -119,18 +119,32 @@ class Corpus:
             fault = "a column has a number of thousands of digits, or lists that are nested too deeply"
             raise BadRowError(fault) from None
         if self.key is not None:
-            _check_key(self.key, columns.get(self.key), number, self.keys)
+            key = key_text(columns.get(self.key))
+            if key is None:
+                raise BadRowError(f"its key, column {self.key!r}, must be text or a number")
+            if self.keys.setdefault(key, number) != number:
+                raise BadRowError(f"its key, {self.key} {key[:40]!r}, is that of row {self.keys[key]} too")
         return row, line.encode("utf-8", "surrogatepass")
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The text of each row, or what is wrong with it, and its other columns."""
         if self.path is None:
             assert not isinstance(self._given, str | Path)
-            yield from (self._split_row(row) for row in self._given)
+            name = self.text or "text"
+            for row in self._given:
+                if isinstance(row, Mapping):
+                    yield row.get(name), {key: value for key, value in row.items() if key != name}
+                else:
+                    yield row, {}
             return
         before = self._stat()
         with open_table(self.path) as table:
-            self._choose_text(table)
+            if self.text is None and self._usual in table.names:  # the text column of the index so far
+                self.text = self._usual
+            self.text = choose_columns(table, self.text, need_label=False).text
+            if self.key is not None and self.key not in table.names:
+                fault = f"{self._where} has no column {self.key!r} to name its rows by"
+                raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
             others = [name for name in dict.fromkeys(table.names) if name != self.text]
             for values in table.rows([self.text, *others]):
                 if isinstance(values, BadRowError):
@@ -141,30 +155,8 @@ class Corpus:
             fault = f"{self.path} changed while it was being read; run this again"
             raise LimelightError(fault, code="file-changed")
 
-    def _choose_text(self, table: Table) -> None:
-        if self.text is None and self._usual in table.names:  # the text column of the index so far
-            self.text = self._usual
-        self.text = choose_columns(table, self.text, need_label=False).text
-        if self.key is not None and self.key not in table.names:
-            fault = f"{self._where} has no column {self.key!r} to name its rows by"
-            raise LimelightError(f"{fault}; its columns: {', '.join(table.names)}", code="column-missing")
-
-    def _split_row(self, row: Any) -> tuple[Any, dict[str, Any]]:
-        if not isinstance(row, Mapping):
-            return row, {}
-        name = self.text or "text"
-        return row.get(name), {key: value for key, value in row.items() if key != name}
-
     def _stat(self) -> tuple[int, int]:
         assert self.path is not None
         with tidy_os_errors(f"cannot read {self.path}"):
             found = os.stat(file_of(self.path))
         return found.st_size, found.st_mtime_ns
-
-
-def _check_key(column: str, value: Any, number: int, seen: dict[str, int]) -> None:
-    key = key_text(value)
-    if key is None:
-        raise BadRowError(f"its key, column {column!r}, must be text or a number")
-    if seen.setdefault(key, number) != number:
-        raise BadRowError(f"its key, {column} {key[:40]!r}, is that of row {seen[key]} too")

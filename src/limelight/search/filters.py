@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import chain, compress
 from threading import Lock
 from typing import Any
 
@@ -37,15 +38,11 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is equal, or not, as a number or as text; or smaller or larger, as a number."""
-        if self.sign not in _ORDERS:
-            return self._equals(value) == (self.sign == "=")
         number, wanted = _number(value), self._wanted
-        return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
-
-    def _equals(self, value: Any) -> bool:
-        if self._wanted is not None:
-            return _number(value) == self._wanted
-        return value is not None and _text(value) == self.value
+        if self.sign in _ORDERS:
+            return number is not None and wanted is not None and bool(_ORDERS[self.sign](number, wanted))
+        same_text = value is not None and _text(value) == self.value
+        return (same_text if wanted is None else number == wanted) == (self.sign == "=")
 
     @cached_property
     def _wanted(self) -> Decimal | None:
@@ -150,9 +147,12 @@ class Filters:
         names = [(shard.sha256, len(shard)) for shard in shards]
         for shard, name in zip(shards, names, strict=True):
             if new := [at for at, kept in enumerate(known) if name not in kept]:
-                flags = _read_flags(shard, [conditions[at] for at in new])
-                for at, each in zip(new, flags, strict=True):
-                    known[at][name] = each
+                flags = {at: bytearray(len(shard)) for at in new}
+                for place, columns in enumerate(shard.columns()):  # every text's are read
+                    for at, each in flags.items():
+                        each[place] = conditions[at].flags(columns)
+                for at, each in flags.items():
+                    known[at][name] = np.frombuffer(each, np.uint8)
         for condition, kept in zip(conditions, known, strict=True):
             self._kept[condition] = {name: kept[name] for name in names}
         while len(self._kept) > MAX_CONDITIONS:
@@ -160,19 +160,11 @@ class Filters:
         return [[kept[name] for name in names] for kept in known]
 
 
-def _read_flags(shard: Shard, conditions: Sequence[Condition]) -> list[np.ndarray]:
-    """The flags (n,) of each condition. Every text's columns are read."""
-    found = [bytearray(len(shard)) for _ in conditions]
-    for at, columns in enumerate(shard.columns()):
-        for condition, flags in zip(conditions, found, strict=True):
-            flags[at] = condition.flags(columns)
-    return [np.frombuffer(each, np.uint8) for each in found]
-
-
 def _check_column(condition: Condition, flags: np.ndarray, shards: Sequence[Shard]) -> None:
     """Raise if no text has the column, or none has a number there to compare."""
     if not (flags & _HAS_COLUMN).any():
-        known = ", ".join(map(repr, _living_columns(shards))) or "none"
+        columns = compress(chain.from_iterable(shard.columns() for shard in shards), living_texts(shards))
+        known = ", ".join(map(repr, dict.fromkeys(chain.from_iterable(columns)))) or "none"
         fault = f"no text of the index has a column {shown(condition.column)}"
         raise LimelightError(f"{fault}; its columns: {known[:200]}", code="column-missing")
     if condition.sign in _ORDERS and not (flags & _HAS_NUMBER).any():
@@ -180,21 +172,8 @@ def _check_column(condition: Condition, flags: np.ndarray, shards: Sequence[Shar
         raise bad_value(f"{fault}; use = or != for text")
 
 
-def _living_columns(shards: Sequence[Shard]) -> dict[str, None]:
-    found: dict[str, None] = {}
-    for shard in shards:
-        for at, columns in enumerate(shard.columns()):
-            if shard.alive is None or shard.alive[at]:
-                found.update(dict.fromkeys(columns))
-    return found
-
-
 def _number(value: Any) -> Decimal | None:
-    """A number exactly as it is written, also in a text; None for anything else.
-
-    >>> _number("9007199254740993.0") == _number(9007199254740993), _number(0.1) == _number("0.10")
-    (True, True)
-    """
+    """A number exactly as it is written, also in a text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, str) and "_" in value:  # Python ignores it in numbers; "1_2" is a name

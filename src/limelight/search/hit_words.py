@@ -1,4 +1,4 @@
-"""Which words make hits similar to a query, found for a few hits at a time.
+"""`Hit`: what a search finds; and which words make hits similar to a query, for a few hits at a time.
 
 A hit keeps the pairs of words that count most. All pairs of one long text with a long query are millions, and
 a search may have a thousand hits.
@@ -6,11 +6,12 @@ a search may have a thousand hits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +20,77 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader, load
 from ..runtime.word_parts import TextParts
 from ..text.coerce import as_texts
-from .build import encode
-from .hit import Hit, HitWords
+from .build import AnyModel, encode
 
 BEST_PAIRS = 32  # that a hit keeps
 MAX_WORDS = 2**12  # of a query and of a text: what it takes to leave out each word grows with them
 PIECE_WORDS = 2**10  # of texts that are read at once
 _CHARACTERS = 32  # of a word: a text with more than this for each is too long without counting
+_FACTS = ("score", "text", "source", "row", "start", "columns", "key")
 
 
-def explain_hits(
-    query: str, texts: Sequence[str], model: str | Path | Model | Reader = "reader"
-) -> list[Hit]:
+@dataclass(frozen=True, eq=False)
+class HitWords:
+    """Which words make the meanings of a query and a hit similar. `compare` gives all pairs of them."""
+
+    pairs: tuple[tuple[str, str, float], ...]  # that add most to the cosine, the query's word first
+    text: ComparedText | None  # the hit's, with the effect of each word; None if it has too many words
+    compare: Callable[[], Comparison]
+
+
+@dataclass(frozen=True, eq=False)
+class Hit:
+    """A text that a search found. Its score is `meaning` plus what the words in `matches` add."""
+
+    score: float  # by meaning the cosine, by words BM25 from 0 to 1, by both 0.4 and 0.6 of them
+    text: str
+    source: str  # the table it is from
+    source_number: int  # two tables may have one name
+    row: int  # in that table, from 1
+    start: int | None  # where the sentence starts in the row's text, in an index of sentences or passages
+    columns: dict[str, Any]  # the row's other columns
+    words: HitWords | None = None  # which words make the meanings similar
+    cosine: float = 0.0  # of its vector with the query's; 0 by words alone
+    meaning_weight: float = 1.0  # of the cosine in the score
+    matches: tuple[tuple[str, float], ...] = ()  # the query's words that it has, and what each adds
+    key: Any = None  # what names the row in the index: `Index.delete` takes it
+
+    @property
+    def meaning(self) -> float:
+        """The part of the score that the meaning gives."""
+        return self.meaning_weight * self.cosine
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """All pairs of words, for which the text is read again; None if its words were not asked for.
+
+        Together they, `meaning_weight * comparison.matrix`, add up to `meaning`.
+        """
+        return self.words.compare() if self.words else None
+
+    def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
+        """The pairs of words, the query's first, that add most to the score by meaning: at most 32."""
+        pairs = self.words.pairs[:count] if self.words else ()
+        return [(word, other, self.meaning_weight * share) for word, other, share in pairs]
+
+    def top_matches(self, count: int = 5) -> list[tuple[str, float]]:
+        """The words that match and add most to the score, the largest first."""
+        return sorted(self.matches, key=lambda match: -match[1])[:count]
+
+    def to_dict(self, pairs: int = 5) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`, with the pairs of words that contribute most.
+
+        The score is `meaning` plus the shares of `matches`; `meaning` is those of `words` plus `other_words`.
+        """
+        found = {name: getattr(self, name) for name in _FACTS}
+        found |= {"meaning": self.meaning, "matches": [list(each) for each in self.matches]}
+        if self.words:
+            words = self.top_pairs(pairs)
+            found |= {"words": words, "other_words": self.meaning - sum(share for _, _, share in words)}
+        return found
+
+
+def explain_hits(query: str, texts: Sequence[str], model: str | Path | AnyModel = "reader") -> list[Hit]:
     """Texts that a database found by this model's vectors, as hits that say which words made them so.
 
     They come in the order given; `hit.row` counts them from 1.
@@ -49,7 +109,7 @@ def explain_hits(
 
 
 def find_words(
-    model: Model | Reader, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
+    model: AnyModel, queries: Sequence[str], results: Sequence[Sequence[Hit]], most: int | None = None
 ) -> Iterator[list[Hit]]:
     """The hits of all queries, one after the other, some at a time, with the words that make them similar.
 
@@ -75,7 +135,7 @@ def find_words(
             yield finder.explain(piece)
 
 
-def _count_words(model: Model | Reader, text: str) -> int:
+def _count_words(model: AnyModel, text: str) -> int:
     """The words of a text, or more than `MAX_WORDS` if it has that many."""
     if len(text) > _CHARACTERS * MAX_WORDS:
         return MAX_WORDS + 1
@@ -83,7 +143,7 @@ def _count_words(model: Model | Reader, text: str) -> int:
 
 
 class _PairFinder:
-    def __init__(self, model: Model | Reader, query: str) -> None:
+    def __init__(self, model: AnyModel, query: str) -> None:
         self._model, self._query = model, query
         self.can_read = _count_words(model, query) <= MAX_WORDS
 
@@ -95,24 +155,23 @@ class _PairFinder:
 
     def explain(self, hits: Sequence[tuple[Hit, bool]]) -> list[Hit]:
         """Each hit with its words, if they are to be found."""
-        parts = iter(self._model.word_parts([hit.text for hit, is_read in hits if is_read]))
-        found = [self._words(hit, next(parts)) if is_read else self._nothing(hit) for hit, is_read in hits]
-        return [replace(hit, words=words) for (hit, _), words in zip(hits, found, strict=True)]
+        parts, found = iter(self._model.word_parts([hit.text for hit, is_read in hits if is_read])), []
+        for hit, is_read in hits:
+            words = HitWords((), None, partial(compare_hit, self._model, self._query, hit))
+            found.append(replace(hit, words=self._with_pairs(words, hit, next(parts)) if is_read else words))
+        return found
 
-    def _nothing(self, hit: Hit) -> HitWords:
-        return HitWords((), None, partial(compare_hit, self._model, self._query, hit))
-
-    def _words(self, hit: Hit, text: TextParts) -> HitWords:
+    def _with_pairs(self, found: HitWords, hit: Hit, text: TextParts) -> HitWords:
         words, parts, vector = self._asked
         matrix = parts @ text.parts.T  # (n, m)
         rest = _rounding(matrix, hit.cosine)
         side = ComparedText(text.text, text.offsets, text.known, text.effects @ vector)
         words2, best = side.words, largest_places(matrix, BEST_PAIRS)
         pairs = tuple((words[s], words2[t], float(matrix[s, t]) + rest) for s, t in best)
-        return replace(self._nothing(hit), pairs=pairs, text=side)
+        return replace(found, pairs=pairs, text=side)
 
 
-def compare_hit(model: Model | Reader, query: str, hit: Hit) -> Comparison:
+def compare_hit(model: AnyModel, query: str, hit: Hit) -> Comparison:
     """All pairs of words of a query and a hit. They add up to the index's cosine, of vectors in 8 bits."""
     (found,) = model.compare_many([query], [hit.text])
     matrix = found.matrix.astype(np.float64)

@@ -16,24 +16,14 @@ from ..errors import LimelightError, bad_value, damaged, no_rows, warn
 from ..runtime.batches import check_texts
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .build import (
-    add_corpus,
-    build,
-    delete_rows,
-    encode,
-    new_config,
-    open_model,
-    word_rules,
-    writing,
-)  # fmt: skip
-from .compact import compact, tidy
+from .build import add_corpus, build, compact, delete_rows, encode, new_config, open_model, tidy, writing
 from .corpus import Corpus, Row
-from .exact import ExactSearch
 from .filters import Filters, make_conditions, shown
-from .hit import Hit
-from .hit_words import find_words
+from .hit_words import Hit, find_words
 from .index_folder import check_shards, open_shards, read_config
+from .nearest import ExactSearch, Scored
 from .ranking import SCORERS, Ranked, Ranking
+from .words import WordRules
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
@@ -77,7 +67,7 @@ class Index:
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(source.rows for source in self.config.sources))
-        self.word_rules = word_rules(self.config, self.model)
+        self.word_rules = WordRules(self.config.language, self.model.tokenizer)
         self._ranking = Ranking(self._shards, self._exact, self._ranking.signs(), self.word_rules)
 
     @classmethod
@@ -146,7 +136,7 @@ class Index:
             given.check(config.unit, self.folder)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress, update)
-            tidy(self.folder, word_rules(config, model))
+            tidy(self.folder, WordRules(config.language, model.tokenizer))
         self._reopen()
         return added
 
@@ -175,7 +165,7 @@ class Index:
         with writing(self.folder):
             self._reopen()  # another process may have replaced the one that is open here
             self.config.check_current()
-            compact(self.folder, word_rules(self.config, self.model))
+            compact(self.folder, WordRules(self.config.language, self.model.tokenizer))
         self._reopen()
 
     def verify(self) -> None:
@@ -231,9 +221,8 @@ class Index:
         self._check_not_empty()
         for each in queries:
             self._check_query(each, by)
-        Q = np.empty((0, self.config.size), np.float32)
-        if by != "words":
-            Q = np.concatenate([Q, *encode(self.model, queries)])
+        none = np.empty((0, self.config.size), np.float32)
+        Q = none if by == "words" else np.concatenate([none, *encode(self.model, queries)])
         per_row = self.config.passages if per_row is None else per_row
         search = self._per_row if per_row else self._hits
         found = search(queries, Q, k, by=by, approximate=approximate, allowed=self._allowed(where))
@@ -283,9 +272,7 @@ class Index:
             count *= 4
         return found
 
-    def search_vectors(
-        self, Q: np.ndarray, k: int, approximate: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def search_vectors(self, Q: np.ndarray, k: int, approximate: bool = False) -> Scored:
         """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""
         _check_count(k)
         self._check_not_empty()
@@ -308,18 +295,15 @@ class Index:
     def _check_query(self, query: str, by: str) -> None:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
-        fault, which = "", f"the query {query[:40]!r}"
-        is_empty = not len(offsets) or offsets[-1, 1] == 0
-        if is_empty or (by == "words" and not self._ranking.words.rules.forms(query)):
-            fault = f"{which} has no words; give at least one"
-        elif (ids != UNKNOWN).any() or by == "words":
+        which, is_empty = f"the query {query[:40]!r}", not len(offsets) or offsets[-1, 1] == 0
+        if is_empty or (by == "words" and not self.word_rules.forms(query)):
+            raise LimelightError(f"{which} has no words; give at least one", code="text-without-words")
+        if (ids != UNKNOWN).any() or by == "words":
             return
-        elif isinstance(self.model, Model):
+        if isinstance(self.model, Model):
             fault = f"the model knows none of the words of {which}; use others"
-        else:
-            warn(f"the reader knows none of the words of {which}: it goes by their spelling")
-        if fault:
             raise LimelightError(fault, code="text-without-words")
+        warn(f"the reader knows none of the words of {which}: it goes by their spelling")
 
 
 def _check_count(k: Any) -> None:

@@ -1,6 +1,6 @@
 """The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
 
-docs/search.md has the files, shards.py and deleted.py what is in them. A file's name has the start of its
+docs/search.md has the files, shards.py what is in most of them. A file's name has the start of its
 SHA-256, and what is in it never changes. index.json is replaced in one step: whoever reads the folder sees
 all of a change or none of it, however the process that writes ends.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate
@@ -20,12 +21,12 @@ from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 import numpy as np
 
 from .. import __version__
-from ..errors import LimelightError, damaged, tidy_os_errors
+from ..errors import LimelightError, bad_value, damaged, tidy_os_errors
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, write_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
-from .deleted import DeletedEntry, read_deleted
-from .shards import Shard, ShardEntry, map_shard
+from .shards import Shard, ShardEntry, hash_keys, key_text, living_texts, map_shard, map_tensors
 from .words import LANGUAGES, RULES
 
 FORMAT, FIRST = 5, 1  # that of 0.2 has no words, and shards of one corpus each
@@ -208,8 +209,11 @@ def _parse_config(content: bytes) -> IndexConfig:
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
-        if version == FIRST:
-            _upgrade(data)
+        if version == FIRST:  # of 0.2, where each corpus has its own shards
+            data.pop("approximate", None)  # a file that searches need no longer
+            data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
+            for source in data["sources"]:
+                source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
         found = data.pop("deleted", None)
         data["deleted"] = None if found is None else _typed(DeletedEntry(**found))
         data["shards"] = [_typed(ShardEntry(**each)) for each in data["shards"]]
@@ -220,14 +224,6 @@ def _parse_config(content: bytes) -> IndexConfig:
     if not 0 < config.size < 2**24:
         raise damaged(f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again")
     return config
-
-
-def _upgrade(data: dict[str, Any]) -> None:
-    """The description as 0.2 wrote it: each corpus has its own shards."""
-    data.pop("approximate", None)  # a file that searches need no longer
-    data["shards"] = [shard for source in data["sources"] for shard in source["shards"]]
-    for source in data["sources"]:
-        source["rows"] = sum(shard["rows"] for shard in source.pop("shards"))
 
 
 def _check_entries(config: IndexConfig) -> None:
@@ -261,3 +257,92 @@ def _checksum(data: Mapping[str, Any]) -> str:
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
     except RecursionError:
         raise damaged(f"{FILE} is nested too deeply; build the index again") from None
+
+
+@dataclass(frozen=True)
+class DeletedEntry:
+    """What index.json says of the file. Texts that were added later are not deleted."""
+
+    file: str
+    rows: int  # the texts that it has bits for
+    count: int  # of them that are deleted
+    bytes: int
+    sha256: str
+
+
+def write_deleted(folder: Path, dead: np.ndarray) -> DeletedEntry:
+    """Write which texts are deleted, (texts,); no index.json names the file yet."""
+    content = b"".join(safetensors_pieces({"deleted": np.packbits(dead)}))
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"deleted-{digest[:16]}.safetensors"
+    write_file(folder / name, content)
+    return DeletedEntry(name, len(dead), int(dead.sum()), len(content), digest)
+
+
+def read_deleted(file: BinaryIO, entry: DeletedEntry) -> np.ndarray:
+    """Which texts are deleted, (entry.rows,). Every byte is checked: a search must never find one of them."""
+    if hashlib.sha256(file.read()).hexdigest() != entry.sha256:
+        raise damaged(f"{entry.file} was altered: its checksum does not match; build the index again")
+    file.seek(0)
+    _, arrays = map_tensors(file, entry.file, entry.bytes, {"deleted": np.uint8})
+    bits = arrays["deleted"]
+    if bits.shape != ((entry.rows + 7) // 8,):
+        raise damaged(f"{entry.file} is damaged: it is not of {entry.rows:,} texts; build the index again")
+    dead = np.unpackbits(bits)[: entry.rows].astype(bool)
+    if int(dead.sum()) != entry.count:
+        raise damaged(f"{entry.file} is damaged: not {entry.count:,} texts; build the index again")
+    return dead
+
+
+def find_rows(config: IndexConfig, shards: Sequence[Shard], keys: Iterable[Any]) -> dict[str, list[int]]:
+    """The places of the texts of the rows that have these keys; keys that no row has are left out.
+
+    Without a key column, a row's key is its number, counted from 1 over all tables of the index as they were
+    added: in the first table, the row's own number.
+    """
+    texts: dict[str, None] = {}
+    for key in keys:
+        if (text := key_text(key)) is None:
+            raise bad_value(f"a key is text or a number, not {str(key)[:40]!r}")
+        texts[text] = None
+    if config.key is None:
+        found = {key: _by_number(config, shards, key) for key in texts}
+    else:
+        found = _by_column(config.key, shards, list(texts))
+    alive = living_texts(shards)
+    living = {key: [place for place in places if alive[place]] for key, places in found.items()}
+    return {key: places for key, places in living.items() if places}
+
+
+def _by_column(column: str, shards: Sequence[Shard], keys: Sequence[str]) -> dict[str, list[int]]:
+    wanted, hashes, first = set(keys), np.unique(hash_keys(keys)), 0
+    found: dict[str, list[int]] = {}
+    for shard in shards:
+        assert shard.keys is not None
+        for at in np.flatnonzero(np.isin(shard.keys, hashes)).tolist():
+            key = key_text(shard.entry(at)["columns"].get(column))
+            if key in wanted:
+                found.setdefault(key, []).append(first + at)
+        first += len(shard)
+    return found
+
+
+def _by_number(config: IndexConfig, shards: Sequence[Shard], key: str) -> list[int]:
+    """The places of one row, whose number says which table it is from; the rows of a table are in order."""
+    if not key.isdecimal():
+        fault = f"the index has no key column, so that rows are named by number, not by {key[:40]!r}"
+        raise bad_value(f"{fault}; to name them otherwise build it with --key")
+    if len(key) > 18 or not 1 <= int(key) <= config.numbered:
+        return []
+    number = bisect_left(config.sources, int(key), key=lambda source: source.before) - 1
+    if number < 0:
+        return []
+    source, start = config.sources[number], sum(each.rows for each in config.sources[:number])
+    starts = [0, *accumulate(map(len, shards))]
+
+    def row(place: int) -> int:
+        shard = bisect_right(starts, place) - 1
+        return int(shards[shard].entry(place - starts[shard])["row"])
+
+    places, wanted = range(start, start + source.rows), int(key) - source.before
+    return list(places[bisect_left(places, wanted, key=row) : bisect_right(places, wanted, key=row)])

@@ -78,15 +78,13 @@ class Postings:
 
     def fit_together(self, texts: int) -> bool:
         """Whether the sizes of the arrays agree; what is in them is checked where it is used."""
-        sizes = {"word_ends": len(self.words), "posting_ends": len(self.places)}
-        ends = [(getattr(self, name), size) for name, size in sizes.items()]
-        one = all(getattr(self, name).ndim == 1 for name in POSTINGS)
         return (
-            one
+            all(getattr(self, name).ndim == 1 for name in POSTINGS)
             and len(self.lengths) == texts
             and len(self.places) == len(self.counts)
             and len(self.word_ends) == len(self.posting_ends)
-            and all(_are_ends(each, size) for each, size in ends)
+            and are_ends(self.word_ends, len(self.words))
+            and are_ends(self.posting_ends, len(self.places))
         )
 
     def of(self, word: str) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +114,8 @@ class Postings:
         return self.words[int(self.word_ends[at - 1]) if at else 0 : int(self.word_ends[at])].tobytes()
 
 
-def _are_ends(ends: np.ndarray, size: int) -> bool:
+def are_ends(ends: np.ndarray, size: int) -> bool:
+    """Whether they cut so many things into parts, one after the other."""
     if not len(ends):
         return size == 0
     return bool(ends[0] >= 0 and ends[-1] == size and (ends[:-1] <= ends[1:]).all())

@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .approximate import ApproximateSearch, Signs, is_worthwhile
-from .exact import ExactSearch, score_places
+from .nearest import ApproximateSearch, ExactSearch, Maybe, Scored, Signs, is_worthwhile, score_places
 from .postings import WordSearch
 from .shards import Shard, living_texts
 from .words import WordRules
@@ -61,7 +60,7 @@ class Ranking:
 
     def rank(
         self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, approximate: bool = False,
-        allowed: np.ndarray | None = None,
+        allowed: Maybe = None,
     ) -> list[list[Ranked]]:  # fmt: skip
         """The best k texts of each query, best first, of those that are allowed and not deleted; by words,
         those that match.
@@ -82,9 +81,8 @@ class Ranking:
         return [[Ranked(place, score, 1.0, ()) for place, score in each if place >= 0] for each in pairs]
 
     def by_vectors(
-        self, Q: np.ndarray, k: int, approximate: bool = False, extra: np.ndarray | None = None,
-        allowed: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        self, Q: np.ndarray, k: int, approximate: bool = False, extra: Maybe = None, allowed: Maybe = None
+    ) -> Scored:
         """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
         if not len(Q):
             return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
@@ -97,14 +95,14 @@ class Ranking:
             scores = np.clip(scores, -1, 1)  # rounded vectors may be a little longer than 1
         return scores, places
 
-    def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
+    def _by_words(self, text: str, k: int, allowed: Maybe) -> list[Ranked]:
         query = self.words.query(text)
         best = self.words.best(query, k, allowed)
         found = zip(best, self.words.shares(query, best), strict=True)
         return [Ranked(place, 0.0, 0.0, tuple(shares)) for place, shares in found]
 
     def _by_both(
-        self, texts: Sequence[str], Q: np.ndarray, k: int, approximate: bool, allowed: np.ndarray | None
+        self, texts: Sequence[str], Q: np.ndarray, k: int, approximate: bool, allowed: Maybe
     ) -> Iterator[list[Ranked]]:
         several = max(1, SCORES_AT_ONCE // self.texts)
         for start in range(0, len(texts), several):
@@ -116,14 +114,11 @@ class Ranking:
             _, found = self.by_vectors(Q[some], k, approximate, extra, allowed)
             for query, q, places in zip(queries, Q[some], found.tolist(), strict=True):
                 at = np.array(sorted(place for place in places if place >= 0), np.int64)
+                cosines = np.clip(score_places(self.shards, q, at).astype(float), -1, 1)
                 shares = self.words.shares(query, at.tolist())
-                yield _sorted(at.tolist(), score_places(self.shards, q, at).tolist(), shares)
-
-
-def _sorted(places: list[int], cosines: list[float], shares: list[list[tuple[str, float]]]) -> list[Ranked]:
-    """The hits of a query by their scores in full precision, which differ from those in float32 by a hair."""
-    found = []
-    for place, cosine, each in zip(places, cosines, shares, strict=True):
-        matches = tuple((word, WORD_WEIGHT * share) for word, share in each)
-        found.append(Ranked(place, min(1.0, max(-1.0, cosine)), 1 - WORD_WEIGHT, matches))
-    return sorted(found, key=lambda each: (-each.score, each.place))
+                ranked = []
+                for place, cosine, each in zip(at.tolist(), cosines.tolist(), shares, strict=True):
+                    matches = tuple((word, WORD_WEIGHT * share) for word, share in each)
+                    ranked.append(Ranked(place, cosine, 1 - WORD_WEIGHT, matches))
+                # By scores in full precision, which differ from those in float32 by a hair.
+                yield sorted(ranked, key=lambda each: (-each.score, each.place))

@@ -18,13 +18,13 @@ from ..reading.pieces import split_pieces
 from ..tables.cells import KeptColumns, NewColumn, find_type
 from ..tables.rows import Row
 from ..tables.writers import Values, write_table
-from .hit import Hit
+from .hit_words import Hit
 from .words import WordRules
 
+Results = Sequence[Sequence[Hit]]  # of each query
 
-def results_page(
-    queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str, rules: WordRules | None = None
-) -> str:
+
+def results_page(queries: Sequence[str], results: Results, title: str, rules: WordRules | None = None) -> str:
     """A page of queries and their hits; it needs no network and no script. `rules` are those of the index.
 
     >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 0, 3, None, {"price": 4})
@@ -33,32 +33,30 @@ def results_page(
     (True, True)
     """
     environment, rules = templates(__package__), rules or WordRules()
-    found = [
-        (query, list(zip(hits, _paint(hits, rules), strict=True)))
-        for query, hits in zip(queries, results, strict=True)
-    ]
-    return environment.get_template("results.html.jinja").render(
-        title=title,
-        results=found,
-        levels=LEVELS,
-        style=style() + render_style(environment, "results.css.jinja"),
-    )
+    pairs = zip(queries, results, strict=True)
+    found = [(query, list(zip(hits, _paint(hits, rules), strict=True))) for query, hits in pairs]
+    sheet = style() + render_style(environment, "results.css.jinja")
+    page = environment.get_template("results.html.jinja")
+    return page.render(title=title, results=found, levels=LEVELS, style=sheet)
 
 
 def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
     sides = [_effects(hit, rules) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
-    return [None if side is None else _paint_text(side, top) for side in sides]
+    painted: list[Markup | None] = []
+    for side in sides:
+        if side is None:
+            painted.append(None)
+            continue
+        pieces = split_pieces(side)
+        heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
+        painted.append(WordPainter(Picture((pieces,), heat)).maps(heat, brief=False))
+    return painted
 
 
 def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
-    """The text, and how much lower its score would be without each word: by meaning, by words or by both.
-
-    >>> hit = Hit(0.5, "Cold soup, cold tea", "menu.csv", 0, 3, None, {}, matches=(("cold", 0.5),))
-    >>> _effects(hit, WordRules()).effects.tolist()
-    [0.25, 0.0, 0.25, 0.0]
-    """
+    """The text, and how much lower its score would be without each word: by meaning, by words or by both."""
     words = rules.find(hit.text)
     shares = {rules.normal_form(word): share for word, share in hit.matches}
     counts = Counter(normal for _, _, normal in words)
@@ -75,23 +73,12 @@ def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
     return replace(side, effects=effects)
 
 
-def _paint_text(side: ComparedText, top: float) -> Markup:
-    pieces = split_pieces(side)
-    heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
-    return WordPainter(Picture((pieces,), heat)).maps(heat, brief=False)
-
-
 def write_hits(
-    path: str | Path | None,
-    form: str,
-    queries: Sequence[str],
-    results: Sequence[Sequence[Hit]],
-    overwrite: bool = False,
-    escaped: bool = False,
+    path: str | Path | None, form: str, queries: Sequence[str], results: Results, **options: bool
 ) -> None:
     """Write the hits of each query, best first, each with its row's other columns; print them without a path.
 
-    With `escaped`, csv and tsv have ' before what a spreadsheet would run.
+    Options are those of `write_table`; with `escaped`, csv and tsv have ' before what a spreadsheet runs.
 
     >>> hit = Hit(0.5, "Cold soup", "menu.csv", 0, 3, None, {"price": 4}, matches=(("cold", 0.5),), key=3)
     >>> write_hits(None, "csv", ["cold broth"], [[hit]])
@@ -112,14 +99,9 @@ def write_hits(
         NewColumn("row", "label", "int"): [hit.row for hit in hits],
         NewColumn("key", "label", find_type(hit.key for hit in hits)): [hit.key for hit in hits],
         NewColumn("matches", "words"): [hit.top_matches() for hit in hits],
-        NewColumn("pairs", "words"): [_pairs(hit) for hit in hits],
+        NewColumn("pairs", "words"): [[(f"{a} – {b}", x) for a, b, x in hit.top_pairs()] for hit in hits],
     }
     rows = [Row(hit.text, cells=hit.columns) for hit in hits]
     kept = KeptColumns(names, types, "the index")
-    with write_table(path, form, list(columns), kept, escaped=escaped, overwrite=overwrite) as writer:
+    with write_table(path, form, list(columns), kept, **options) as writer:
         writer.append(rows, list(columns.values()))
-
-
-def _pairs(hit: Hit) -> list[tuple[str, float]]:
-    """The pairs of words that make the meanings similar, each as one."""
-    return [(f"{word} – {other}", share) for word, other, share in hit.top_pairs()]

@@ -8,7 +8,7 @@ ends      (n,) int64          where each line ends
 and which words they have (`POSTINGS` in postings.py), unless it is from an earlier version. In an index with
 a key column also
 
-keys      (n,) uint64         hashes of the rows' keys
+keys      (n,) uint64         hashes of the rows' keys, by which a row is updated or deleted
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -29,8 +29,7 @@ from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
-from .keys import hash_keys, key_text
-from .postings import POSTINGS, Postings, pack_postings
+from .postings import POSTINGS, Postings, are_ends, pack_postings
 from .words import WordRules
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
@@ -107,6 +106,31 @@ class Shard:
         return found
 
 
+def key_text(value: Any) -> str | None:
+    """A key as it is compared; None for what cannot be one. The number 7 and the text 7 are the same key.
+
+    >>> [key_text(value) for value in (7, 7.0, "7", "", None, ["7"])]
+    ['7', '7', '7', None, None, None]
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value) or None
+
+
+def hash_keys(keys: Iterable[str]) -> np.ndarray:
+    """(keys,) uint64, to find keys without reading every row; two may share one.
+
+    >>> hash_keys(["7"]).tolist() == hash_keys(["7"]).tolist() != hash_keys(["8"]).tolist()
+    True
+    """
+    digests = (hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys)
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
 def living_texts(shards: Sequence[Shard]) -> np.ndarray:
     """(texts,): False where a text is deleted."""
     parts = [np.ones(len(each), bool) if each.alive is None else each.alive for each in shards]
@@ -114,12 +138,7 @@ def living_texts(shards: Sequence[Shard]) -> np.ndarray:
 
 
 def _parse_columns(line: bytes) -> dict[str, Any] | None:
-    """The columns at the end of a line as `pack_shard` writes it, in a fraction of the time; or None.
-
-    >>> line = json.dumps({"text": '"columns": {', "row": 1, "columns": {"stars": 4}})
-    >>> _parse_columns(line.encode())
-    {'stars': 4}
-    """
+    """The columns at the end of a line as `pack_shard` writes it, in a fraction of the time; or None."""
     _, _, columns = line.partition(_COLUMNS)  # no text has this: its quotes are escaped
     try:
         found = json.loads(columns[:-1])
@@ -196,7 +215,7 @@ def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool, keyed: 
     expected |= {"keys": (rows,)} if keyed else {}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
     fits = fits and (postings is None or postings.fit_together(rows))
-    if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
+    if not fits or not are_ends(ends, len(lines)):
         raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
         raise damaged(f"{name} is damaged: wrong scales; build the index again")
@@ -222,8 +241,7 @@ def map_tensors(
 def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], kind: type) -> np.ndarray:
     shape, (begin, end), dtype = entry["shape"], entry["data_offsets"], np.dtype(kind)
     code, size = DTYPES[dtype.name]
-    if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
-        raise ValueError
-    if end - begin != prod(shape) * size:
+    are_sizes = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+    if entry["dtype"] != code or not are_sizes or end - begin != prod(shape) * size:
         raise ValueError
     return np.frombuffer(mapped, dtype, prod(shape), start + begin).reshape(shape)

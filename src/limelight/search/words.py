@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -39,7 +38,10 @@ def stem(word: str, language: str = "english") -> str:
     word = word.casefold()
     if language == "none" or len(word) > MAX_STEMMED or not word.isalpha():
         return word
-    return _stemmer(language)(word)
+    # A new stemmer for each word: they keep it in themselves, and threads would share it. The package's own
+    # way to one may give another library's.
+    module = import_module(f"snowballstemmer.{language}_stemmer")
+    return str(getattr(module, f"{language.capitalize()}Stemmer")().stemWord(word))
 
 
 @lru_cache(2**17)
@@ -53,14 +55,6 @@ def singular(word: str) -> str:
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word in _SINGULAR:
         return word
     return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
-
-
-def _stemmer(language: str) -> Callable[[str], str]:
-    """A new one for each word: they keep it in themselves, and threads would share it."""
-    name = f"{language}_stemmer"  # taken by itself: the package's own way may be another library's stemmer
-    found = getattr(import_module(f"snowballstemmer.{name}"), f"{language.capitalize()}Stemmer")()
-    stem_word: Callable[[str], str] = found.stemWord
-    return stem_word
 
 
 @dataclass(frozen=True)

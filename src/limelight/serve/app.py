@@ -22,8 +22,7 @@ from .api.openapi import document, page
 from .api.routes import FIELDS, Routes
 from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
-from .explorer.explored import ExploredData
-from .explorer.neighbours import Neighbours
+from .explorer.explored import ExploredData, Neighbours
 from .explorer.routes import Explorer
 from .http.guard import check_token, describe_error, guarded
 from .http.limits import Limits
@@ -57,17 +56,6 @@ def create_app(
     ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
     ours += found.all() if found else []
-    every = [*routes, *ours]
-    every += _pages(served, Explorer(served, posts, data, near) if with_page else None, ours)
-    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
-    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
-    app.state.has_index = lambda: not found or found.served.is_there
-    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
-    return app
-
-
-def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route]) -> list[Route]:
-    """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
         return page(served.names, ours)
@@ -75,10 +63,15 @@ def _pages(served: ServedModels, explorer: Explorer | None, ours: Sequence[Route
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
-    found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
-    if explorer is not None:
-        found += explorer.routes() if explorer.shown() else [Route("/", show_page)]
-    return found
+    every = [*routes, *ours, Route("/docs", show_page), Route("/openapi.json", show_document)]
+    if with_page:  # at / is the explorer; without a model that it can show, the list of routes
+        explorer = Explorer(served, posts, data, near)
+        every += explorer.routes() if explorer.shown() else [Route("/", show_page)]
+    app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
+    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
+    app.state.has_index = lambda: not found or found.served.is_there
+    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
+    return app
 
 
 @asynccontextmanager
@@ -105,8 +98,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 
 def _tell_systemd() -> None:
     """Say that the server answers to whoever started it and waits for that: a unit of `Type=notify`."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if address:
+    if address := os.environ.get("NOTIFY_SOCKET", ""):
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
             channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 

@@ -16,8 +16,7 @@ from ..runtime.model import Model
 from ..runtime.reader import load
 from ..text.parallel import count_cores
 from .app import create_app
-from .explorer.explored import ExploredData
-from .explorer.neighbours import Neighbours
+from .explorer.explored import ExploredData, Neighbours
 from .http.guard import check_token
 from .http.limits import Limits
 from .http.metrics import log

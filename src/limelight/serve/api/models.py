@@ -16,8 +16,7 @@ from ...runtime.reader import Reader, load
 from ...storage.open_files import read_regular
 from ..http.limits import Limits, RequestError
 from ..http.metrics import Metrics, log
-from .batching import BATCH_WORDS, Batcher
-from .computing import predictions, vectors
+from .batching import BATCH_WORDS, Batcher, predictions, vectors
 
 Source = str | Path | Model | Reader
 WARM_UP = "wärm"  # not ASCII: the tokenizer for such texts starts when first needed, too

@@ -41,9 +41,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {  # of a body, if there is one, and of i
         {"query": TEXT, "texts": ["The train is late.", "Chilly broth!"]},
         [{"index": 1, "score": 0.7}, {"index": 0, "score": 0.1}],
     ),
-    "/tokenize": (
-        {"inputs": [TEXT]}, [[{"id": 5, "text": "The", "special": False, "start": 0, "stop": 3}]],
-    ),
+    "/tokenize": ({"inputs": [TEXT]}, [[{"id": 5, "text": "The", "special": False, "start": 0, "stop": 3}]]),
     "/v1/embeddings": (
         {"input": TEXT, "model": "reader", "encoding_format": "float", "dimensions": 384},
         {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.05, -0.02]}]},
@@ -117,12 +115,9 @@ def page(names: Sequence[str], routes: Sequence[Route]) -> HTMLResponse:
     content = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Limelight</title><style>{STYLE}</style>'
         f'<h1>Limelight</h1><p>Models: {models}</p><p><a href="/openapi.json">OpenAPI document</a></p>'
-        + "".join(map(_section, routes))
     )
+    for route in routes:
+        content += f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>"
+        examples = EXAMPLES.get(route.path, ())
+        content += "".join(f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None)
     return HTMLResponse(content, headers={"content-security-policy": f"{POLICY}; style-src 'sha256-{_HASH}'"})
-
-
-def _section(route: Route) -> str:
-    examples = EXAMPLES.get(route.path, (None, None))
-    shown = [f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None]
-    return f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>{''.join(shown)}"

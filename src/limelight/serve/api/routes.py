@@ -30,8 +30,7 @@ from ..http.fields import FLAG, SHARE, TEXT, TEXTS, Fields, Schema, list_of, one
 from ..http.limits import Limits, RequestError
 from ..http.metrics import Metrics
 from ..http.posts import Answer, Posts
-from .batching import Batcher, Compute
-from .computing import comparisons, cut_pieces, matrices, predictions, readings, vectors
+from .batching import Batcher, Compute, comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .models import ServedModels
 
 TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes
@@ -144,11 +143,10 @@ class Routes:
         compute = readings if aspects else predictions
         items, one = items_of(body["inputs"], self._limits(compute, batcher), model.pair)
         least = _threshold(model, body)
-        found = await self._run(request, batcher, compute, items, body)
+        found, _ = await self._run(request, batcher, compute, items, body)
 
         def ranked() -> list[Any]:
-            outputs = [each.probabilities for each in found] if aspects else found
-            classes = [_ranked(model, P, least) for P in outputs]
+            classes = [_ranked(model, each.probabilities if aspects else each, least) for each in found]
             for (first, *_), reading in zip(classes, found, strict=True) if aspects else ():
                 first["aspects"] = reading.aspect_sum.to_dict()
             return classes[0] if one else classes
@@ -159,14 +157,15 @@ class Routes:
         """A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["inputs"], self._limits(vectors, batcher))
-        found = _first_numbers(await self._run(request, batcher, vectors, items, body), body)
+        found, _ = await self._run(request, batcher, vectors, items, body)
+        found = _first_numbers(found, body)
         return list(unit(found) if body.get("normalize", True) else found)
 
     async def embed_all(self, request: Request, body: Body) -> Any:
         """The matrix M of each text, a list per row."""
         _, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["inputs"], self._limits(matrices, batcher))
-        return list(await self._run(request, batcher, matrices, items, body))
+        return list((await self._run(request, batcher, matrices, items, body))[0])
 
     async def explain(self, request: Request, body: Body) -> Any:
         """The words with their offsets, how much each supports the prediction, and what each row attends to;
@@ -182,7 +181,7 @@ class Routes:
         names = ("without_rows", "against", "label", "joint")
         how = {name: body[name] for name in names if name in body and body[name] not in (False, [])}
         compute = partial(readings, **how) if how else readings
-        found = await self._run(request, batcher, compute, items, body)
+        found, _ = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 
     async def similarity(self, request: Request, body: Body) -> Any:
@@ -193,7 +192,7 @@ class Routes:
         others, _ = texts_of(body["inputs"]["sentences"], self._limits(compute, batcher), "sentences")
         if compute is comparisons:
             pairs = [(source, *other) for other in others]
-            found = await self._run(request, batcher, comparisons, pairs, parameters)
+            found, _ = await self._run(request, batcher, comparisons, pairs, parameters)
             return lambda: [comparison.to_dict() for comparison in found]
         return await self._cosines(request, batcher, source, others, parameters)
 
@@ -219,15 +218,16 @@ class Routes:
     async def _cosines(
         self, request: Request, batcher: Batcher, source: str, others: list[Item], body: Body
     ) -> list[float]:
-        v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], body))
+        found, _ = await self._run(request, batcher, vectors, [(source,), *others], body)
+        v, *w = unit(found)
         return [float(v @ each) for each in w]
 
     async def openai(self, request: Request, body: Body) -> Any:
         """As /embed, as OpenAI's clients send it."""
         name, batcher = self.models.find(body.get("model"))
         items, _ = texts_of(body["input"], self._limits(vectors, batcher), "input")
-        items = await self._within_limits(request, batcher, vectors, items, body)
-        found = unit(_first_numbers(await self._compute(request, batcher, vectors, items), body))
+        found, items = await self._run(request, batcher, vectors, items, body)
+        found = unit(_first_numbers(found, body))
         coded = body.get("encoding_format") == "base64"
         shown = [base64.b64encode(v.astype("<f4").tobytes()).decode() if coded else v for v in found]
         data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
@@ -241,24 +241,21 @@ class Routes:
         """The model, its labels and the limits; ?model=NAME for another one."""
         name, batcher = self.models.find(request.query_params.get("model"))
         index = await asyncio.to_thread(request.app.state.about_index)  # which may open one that has changed
-        content = json.dumps({
+        return _answer({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
             "max_body_bytes": self.limits.body, "version": __version__, **index,
         })  # fmt: skip
-        return Response(content, media_type="application/json")
 
     async def list_models(self, request: Request) -> Response:
         """The models, as OpenAI lists them."""
-        found = {"object": "list", "data": [_as_openai(name) for name in self.models.names]}
-        return Response(json.dumps(found), media_type="application/json")
+        return _answer({"object": "list", "data": [_as_openai(name) for name in self.models.names]})
 
     async def show_model(self, request: Request) -> Response:
         """One of them."""
-        name, _ = self.models.find(request.path_params["name"])
-        return Response(json.dumps(_as_openai(name)), media_type="application/json")
+        return _answer(_as_openai(self.models.find(request.path_params["name"])[0]))
 
     async def health(self, request: Request) -> Response:
         """Status 200 while the server runs."""
@@ -270,8 +267,7 @@ class Routes:
         fault = f"too many requests wait for {', '.join(full)}" if full else ""
         if not fault and not request.app.state.has_index():
             fault = "the index is not there"
-        content = json.dumps({"ready": not fault, **({"error": fault} if fault else {})})
-        return Response(content, 503 if fault else 200, media_type="application/json")
+        return _answer({"ready": not fault, **({"error": fault} if fault else {})}, 503 if fault else 200)
 
     async def show_metrics(self, request: Request) -> Response:
         """Counters for Prometheus."""
@@ -291,32 +287,26 @@ class Routes:
 
     async def _run(
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
-    ) -> Any:
-        items = await self._within_limits(request, batcher, compute, items, body)
-        return await self._compute(request, batcher, compute, items)
-
-    async def _compute(self, request: Request, batcher: Batcher, compute: Compute, items: list[Item]) -> Any:
-        """The results of the items; of many, piece by piece."""
-        pieces = cut_pieces(items)
-        if len(pieces) == 1:
-            return await batcher.run(compute, items)
-        await self.posts.wait_as_large(request)
-        return np.concatenate([await batcher.run(compute, piece) for piece in pieces])
-
-    async def _within_limits(
-        self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
-    ) -> list[Item]:
-        """The items, cut if the request says so; an error if they are too long."""
+    ) -> tuple[Any, list[Item]]:
+        """The results of the items, of many piece by piece; and the items, cut if the request says so."""
         request.state.texts = len(items)
         limits, truncate = self._limits(compute, batcher), body.get("truncate", False)
-        found: list[Item] = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
-        return found
+        items = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
+        pieces = cut_pieces(items)
+        if len(pieces) == 1:
+            return await batcher.run(compute, items), items
+        await self.posts.wait_as_large(request)
+        return np.concatenate([await batcher.run(compute, piece) for piece in pieces]), items
 
     async def _call(self, function: Callable[..., Any], items: list[Item], *rest: Any) -> Any:
         """Call a function that takes long for long texts: in a thread, if they are."""
         if sum(len(text) for item in items for text in item) <= LARGE:
             return function(items, *rest)
         return await self.posts.workers.run(function, items, *rest)
+
+
+def _answer(content: dict[str, Any], status: int = 200) -> Response:
+    return Response(json.dumps(content), status, media_type="application/json")
 
 
 def _first_numbers(found: np.ndarray, body: Body) -> np.ndarray:
@@ -369,7 +359,6 @@ def _describe(model: Model | Reader) -> dict[str, Any]:
     if isinstance(model, Reader):
         pooling = pooling_of(model.recipe.model).title(model.recipe.model)
         return {**shape, "model_type": {"embedding": {"pooling": pooling}}}
-    labels = [str(label) for label in model.labels]
-    id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
-    kind = {"classifier": {"id2label": id2label, "label2id": label2id}}
+    labels = dict(enumerate(map(str, model.labels)))
+    kind = {"classifier": {"id2label": labels, "label2id": {label: k for k, label in labels.items()}}}
     return {**shape, "model_type": kind, "pairs": model.pair}

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from ...errors import LimelightError
-from ...search.hit import Hit
-from ...search.hit_words import find_words
+from ...search.hit_words import Hit, find_words
 from ...search.index import Index
 from ...search.index_folder import FILE
 from ..http.bodies import Body, Item, check_words, texts_of
@@ -95,13 +93,10 @@ class IndexRoutes:
         metrics.add(self._searches, 0)
         for what in ("texts", "shards"):
             name = labelled(f"index_{what}", index=Path(folder).name)
-            metrics.show(name, partial(self._size, what))
+            metrics.show(name, lambda what=what: float(self.served.about()[what]))  # type: ignore[misc]
         # One search at a time: it uses all cores by itself. Changes do not hold it up.
         self._searching = Workers(1, posts.limits.waiting)
         self._changing = Workers(1, posts.limits.waiting)
-
-    def _size(self, what: str) -> float:
-        return float(self.served.about()[what])
 
     def all(self) -> list[Route]:
         answers = {
@@ -126,11 +121,11 @@ class IndexRoutes:
             found = index.search(queries, words=False, **options)
             pieces = find_words(index.model, queries, found, MAX_HIT_WORDS) if explains else iter(found)
             counts = list(map(len, found))
-            return counts, pieces, _to_dicts(next(pieces)) if any(counts) else []
+            return counts, pieces, [hit.to_dict() for hit in next(pieces)] if any(counts) else []
 
         counts, pieces, hits = await self._searching.run(find)
         while len(hits) < sum(counts):  # others have their turn between two pieces
-            hits += await self._searching.run(lambda: _to_dicts(next(pieces)))
+            hits += await self._searching.run(lambda: [hit.to_dict() for hit in next(pieces)])
         self._metrics.add(self._searches, len(queries))
         left = iter(hits)
         found = [list(islice(left, count)) for count in counts]
@@ -175,16 +170,12 @@ def _options(body: Body, queries: int) -> dict[str, Any]:
     k = body.get("k", 10)
     if k * queries > MAX_HITS:
         raise RequestError(422, f"k must be a whole number from 1 to {MAX_HITS:,}, for all queries together")
-    options = {"k": k, "by": body.get("by"), "where": _where(body.get("where"))}
-    return options | {"per_row": body.get("per_row"), "approximate": body.get("approximate", False)}
+    given = {name: body[name] for name in ("by", "per_row", "approximate") if name in body}
+    return {"k": k, "by": None, "where": _where(body.get("where")), **given}
 
 
 def _where(value: Any) -> Any:
-    """A filter: JSON has no tuples, so that a sign and a value come as a list.
-
-    >>> _where({"city": "Ghent", "stars": [">=", 4], "year": [[">", 2000], ["<", 2010]]})
-    {'city': 'Ghent', 'stars': ('>=', 4), 'year': [('>', 2000), ('<', 2010)]}
-    """
+    """A filter: JSON has no tuples, so that a sign and a value come as a list."""
     if isinstance(value, dict):
         return {column: _pairs(wanted) for column, wanted in value.items()}
     if not all(isinstance(each, str) for each in value or ()):
@@ -196,10 +187,6 @@ def _pairs(wanted: Any) -> Any:
     if isinstance(wanted, list) and any(isinstance(each, list) for each in wanted):
         return [tuple(each) if isinstance(each, list) else each for each in wanted]
     return tuple(wanted) if isinstance(wanted, list) else wanted
-
-
-def _to_dicts(hits: Any) -> list[dict[str, Any]]:
-    return [hit.to_dict() for hit in hits]
 
 
 def _look(folder: Path) -> tuple[int, int] | None:

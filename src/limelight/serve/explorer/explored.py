@@ -1,4 +1,4 @@
-"""Rows of data as models read them: what the explorer lists, sorts, counts and draws as a map."""
+"""Rows of data as models read them: what the explorer lists, sorts and counts, its map, the nearest texts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from ...network.outputs import unit
 from ...runtime.batches import chunks
 from ...runtime.held_out import HeldOut
 from ...runtime.model import READ_AT_ONCE, Model
+from ...runtime.reader import Reader
 from ...runtime.runner import progress_bar
 from ...text.learnt_rows import row_hash
 from ...text.questions import are_numbers, class_values
 from ...text.tasks import find_task
-from ..api.computing import columns
+from ..api.batching import columns
 from ..http.bodies import Item
 from ..page.packed_arrays import pack_arrays
 from ..page.plane import Plane, spread
 
 DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked for
+NEIGHBOURS = 8
+CANDIDATES = 24  # by short vectors; the best of them are compared in full
+MAX_WORDS_COMPARED = 300  # of a text whose words are compared: the work grows with words times numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +86,7 @@ class ExploredData:
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
-            "aspects": None, "task": self.task, "values": self.values, "told": self._told(),
+            "aspects": None, "task": self.task, "values": self.values, "told": "",
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         arrays |= {f"predicted{k}": predicted for k, predicted in enumerate(self.predicted)}
@@ -91,6 +95,9 @@ class ExploredData:
                 arrays |= {f"{name}{k}": each.astype(np.float32) for k, each in enumerate(by_model)}
         if self.truth is not None:
             arrays["truth"] = self.truth
+        if self.seen is not None:
+            is_whole = self.truth is not None and not self.seen.is_mixed
+            header["told"] = self.seen.sentences() if is_whole else self.seen.share
         if self.seen is not None and self.seen.is_mixed:
             arrays["learnt"] = self.seen.learnt.astype(np.uint8)
         if (found := self.aspects) is not None:
@@ -101,13 +108,6 @@ class ExploredData:
             arrays["directions"] = self.directions.T.astype(np.float32)
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
         return pack_arrays(header, arrays)
-
-    def _told(self) -> str:
-        """Which rows the models learnt from, in words."""
-        if self.seen is None:
-            return ""
-        is_whole = self.truth is not None and not self.seen.is_mixed
-        return self.seen.sentences() if is_whole else self.seen.share
 
     def find(self, words: str) -> list[int]:
         """The rows that have this in them, in upper or lower case."""
@@ -130,37 +130,26 @@ def explore_data(
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
-    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
-    P = [np.concatenate([part[0] for part in parts])]
-    P += [other.predict_proba(*columns(items), progress=progress) for other in others]
-    return ExploredData(
-        name=name,
-        items=list(items),
-        places=np.concatenate([part[1] for part in parts]),
-        directions=directions,
-        vectors=np.concatenate([part[2] for part in parts]),
-        of_rows=len(items) if of_rows is None else of_rows,
-        aspects=aspects,
-        task=first.task,
-        seen=_seen(models, items),
-        **_predictions(models, P, truth),
-    )
-
-
-def _seen(models: Sequence[Model], items: Sequence[Item]) -> HeldOut:
-    names = ("This model",) if len(models) == 1 else ("The first model", "The second model")
+    parts = zip(*((P, flat.project(X), shorten(X, directions)) for P, X in read), strict=True)
+    own, places, vectors = map(np.concatenate, parts)
+    names = ("The first model", "The second model") if others else ("This model",)
     known = [model.learnt_rows for model in models]
     hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
     learnt = [None if each is None else each.has_hashes(hashes) for each in known]
-    return HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
+    seen = HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
+    P = [own, *(other.predict_proba(*columns(items), progress=progress) for other in others)]
+    return ExploredData(
+        name=name, items=list(items), places=places, directions=directions, vectors=vectors,
+        of_rows=len(items) if of_rows is None else of_rows, aspects=aspects, task=first.task,
+        seen=seen, **_predictions(models, P, truth),
+    )  # fmt: skip
 
 
 def _predictions(models: Sequence[Model], P: list[np.ndarray], truth: np.ndarray | None) -> dict[str, Any]:
     """What the models predict, and the truth, by the labels of all models; P has the outputs of each."""
     answers = find_task(models[0].task)
-    values = {
-        str(x): value for m in models for x, value in zip(m.labels, class_values(m.labels), strict=True)
-    }
+    labelled = (zip(model.labels, class_values(model.labels), strict=True) for model in models)
+    values = {str(label): value for each in labelled for label, value in each}
     is_ordered = answers.is_ordered
     labels = sorted(values, key=values.__getitem__) if is_ordered else list(values)
     places = [np.array([labels.index(str(x)) for x in model.labels], np.int32) for model in models]
@@ -232,11 +221,6 @@ def _read_aspects(
         yield np.stack([reading.sides[0].probabilities for reading in some]), X.reshape(len(X), -1)
 
 
-def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
-    """(items, size): M of a text, flat, and for a pair by how much its texts differ."""
-    return np.concatenate([X for _, X in _read(model, items, progress=False)])
-
-
 def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
     with progress_bar(len(items), disable=not progress) as bar:
@@ -244,3 +228,71 @@ def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple
             X = np.abs(M[0] - M[1]) if model.pair else M[0]
             yield model.classify(*M), X.reshape(len(X), -1)
             bar.update(len(X))
+
+
+@dataclass(frozen=True, eq=False)
+class ReaderNeighbours:
+    """Among the rows of the data, by meaning: as a reader reads them; of a pair, its first text."""
+
+    reader: Reader
+    data: ExploredData
+    vectors: np.ndarray  # (rows, 384), of length 1
+    where: str = "the data, as the bundled reader reads them"
+
+    @classmethod
+    def read(cls, reader: Reader, data: ExploredData, progress: bool = False) -> ReaderNeighbours:
+        return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """Those whose vectors point the same way."""
+        scores = self.vectors @ self.reader.encode(item[0])
+        return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, NEIGHBOURS))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelNeighbours:
+    """Among the rows of the data, as the model itself reads them."""
+
+    model: Model
+    data: ExploredData
+    where: str = "the data, as the model reads them"
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """Those whose embeddings point the same way."""
+        ((_, X),) = _read(self.model, [item], progress=False)
+        scores = self.data.vectors @ shorten(X, self.data.directions)[0]
+        rows = _nearest(self.data, item, scores, CANDIDATES)
+        if not self.model.pair:  # by all of M rather than by its short vector
+            M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))
+            rows = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")]
+        return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:NEIGHBOURS])
+
+
+def _nearest(data: ExploredData, item: Item, scores: np.ndarray, count: int) -> list[int]:
+    """The rows with the largest scores, but not the text itself."""
+    order = np.argsort(-scores, kind="stable")[: count + CANDIDATES]
+    return [int(k) for k in order if data.items[k] != item][:count]
+
+
+def _best(
+    embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
+) -> list[dict[str, Any]]:
+    """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
+    found: list[dict[str, Any]] = []
+    for k in rows:
+        found.append({"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])})
+    texts = [data.items[k][0] for k in rows]
+    if embedder is None:
+        return found
+    if any(len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)):
+        return found
+    compared = embedder.compare_many([item[0]] * len(rows), texts)
+    for each, comparison in zip(found, compared, strict=True):
+        each["similarity"] = comparison.similarity
+        each["offsets"] = comparison.second.offsets.tolist()
+        each["effects"] = comparison.second.effects.tolist()
+        each["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
+    return found
+
+
+Neighbours = ReaderNeighbours | ModelNeighbours

@@ -19,8 +19,7 @@ from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
 from ..page.answer import page_answer
 from ..page.bundle import about_model
-from .explored import ExploredData
-from .neighbours import Neighbours
+from .explored import ExploredData, Neighbours
 
 SIMILAR_WORDS = 6  # words to choose from
 MAX_CHARACTERS = 1000  # of a word, or of what is looked for in the data
@@ -43,11 +42,11 @@ class Explorer:
         words: dict[str, Schema] = {"text": text(MAX_CHARACTERS)}
         posts: dict[str, tuple[Callable[[Body], Any], Fields]] = {}
         posts["words"] = (self.words, Fields(words, {"model": {"description": "the name of a model"}}))
-        if self.data is not None:
-            row = whole(0, len(self.data.items) - 1)
+        if (data := self.data) is not None:
+            row = whole(0, len(data.items) - 1)
             rows = list_of(row, f"integers from 0 to {row['maximum']}", MAX_ROWS_ANSWERED)
-            posts["texts"] = self.texts, Fields({"rows": rows})
-            posts["find"] = self.find, Fields(words)
+            posts["texts"] = lambda body: [data.items[row] for row in body["rows"]], Fields({"rows": rows})
+            posts["find"] = lambda body: data.find(body["text"]), Fields(words)
         if self.near is not None:
             posts["near"] = self.nearest, Fields({"inputs": TEXTS})
         return [
@@ -86,16 +85,7 @@ class Explorer:
     # ------------------------------------------------------------ POST
 
     def words(self, body: Body) -> list[str]:
-        _, batcher = self.models.find(body.get("model"))
-        return nearest_words(batcher.model, body["text"])
-
-    def texts(self, body: Body) -> list[Any]:
-        assert self.data is not None
-        return [self.data.items[row] for row in body["rows"]]
-
-    def find(self, body: Body) -> list[int]:
-        assert self.data is not None
-        return self.data.find(body["text"])
+        return nearest_words(self.models.find(body.get("model"))[1].model, body["text"])
 
     def nearest(self, body: Body) -> list[dict[str, Any]]:
         assert self.near is not None

@@ -59,11 +59,11 @@ def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Ite
     if isinstance(value, str):
         return [(value,)], True
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        if _are_token_ids(value):
+        first = value[0] if isinstance(value, list) and value else None
+        if type(first[0] if isinstance(first, list) and first else first) is int:
             fault = f"{name} holds token ids, which mean nothing to this model; send the texts themselves"
-            raise RequestError(
-                422, f"{fault} (LangChain: check_embedding_ctx_length=False)", code="token-ids"
-            )
+            fault += " (LangChain: check_embedding_ctx_length=False)"
+            raise RequestError(422, fault, code="token-ids")
         raise RequestError(422, f"{name} must be a text or a list of texts")
     check_count(len(value), limits)
     return [(text,) for text in value], False
@@ -77,9 +77,8 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
     """
     if pair and _is_item(value, 2):
         return [tuple(value)], True
-    if not pair and (
-        isinstance(value, str) or (isinstance(value, list) and isinstance(next(iter(value), ""), str))
-    ):
+    first = next(iter(value), "") if isinstance(value, list) else value
+    if not pair and isinstance(first, str):
         return texts_of(value, limits)
     size, what = (2, "[text, text2] or a list of such pairs") if pair else (1, "a text or a list of texts")
     if not isinstance(value, list) or not all(_is_item(item, size) for item in value):
@@ -150,12 +149,6 @@ def _cut(text: str, tokenizer: Tokenizer, words: int) -> str:
             return text[: end + int(offsets[words - 1][1])]
         words, end = words - len(offsets), end + int(offsets[-1][1])
     return text
-
-
-def _are_token_ids(value: Any) -> bool:
-    """Whether it is a list of numbers, or of lists of numbers."""
-    first = value[0] if isinstance(value, list) and value else None
-    return type(first[0] if isinstance(first, list) and first else first) is int
 
 
 def _is_item(value: Any, size: int) -> bool:

@@ -6,7 +6,7 @@ One that a route does not have is an error, never ignored; null says nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -61,7 +61,14 @@ class Fields(NamedTuple):
         given = {name: value for name, value in body.items() if value is not None}
         for name in given:
             if name not in known:
-                raise _unknown(name, list(known), where)
+                shown = name[:40]  # it may have megabytes
+                near = [each for each in known if each in shown.split("_")]
+                near = near or get_close_matches(shown, known, n=1)
+                hint = f' (did you mean "{near[0]}"?)' if near else ""
+                takes = f"it takes {', '.join(known) or 'none'}"
+                raise RequestError(
+                    422, f'{where} has no field "{shown}"{hint}; {takes}', code="field-unknown"
+                )
         for name, schema in self.required.items():
             if name not in given:
                 raise RequestError(422, f"{name} must be {schema['description']}")
@@ -74,14 +81,6 @@ class Fields(NamedTuple):
             "type": "object", "required": list(self.required), "properties": known,
             "additionalProperties": False,
         }  # fmt: skip
-
-
-def _unknown(name: str, known: Sequence[str], where: str) -> RequestError:
-    shown = name[:40]  # it may have megabytes
-    near = [each for each in known if each in shown.split("_")] or get_close_matches(shown, known, n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
-    takes = f"it takes {', '.join(known)}" if known else "it takes none"
-    return RequestError(422, f'{where} has no field "{shown}"{hint}; {takes}', code="field-unknown")
 
 
 def _checked(name: str, value: Any, schema: Schema) -> Any:
@@ -110,8 +109,7 @@ def _fit(values: list[Any], schema: Schema) -> bool:
     if "enum" in schema and not all(value in schema["enum"] for value in values):
         return False
     lists = [value for value in values if isinstance(value, list)]
-    if not all(
-        schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf) for value in lists
-    ):
+    low, high = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+    if not all(low <= len(value) <= high for value in lists):
         return False
     return "items" not in schema or all(_fit(value, schema["items"]) for value in lists)

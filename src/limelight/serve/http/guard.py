@@ -61,7 +61,9 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begin, status, number = time.perf_counter(), 0, _request_id(scope)
+        given = next(iter(_header(scope, REQUEST_ID)), b"")  # by a proxy or the client
+        number = given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
+        begin, status = time.perf_counter(), 0
 
         async def send_guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -153,22 +155,19 @@ def guarded(
     """An application of these routes behind the guard."""
     check_token(token)
     paths = {route.path for route in routes if isinstance(route, Route)}
-    how: dict[str, Any] = {"token": token, "hosts": hosts, "log_requests": log_requests}
-    guard = Middleware(Guard, metrics=metrics, paths=paths, **how)
+    guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}
     app = Starlette(routes=routes, middleware=[guard], exception_handlers=refused, **options)
     app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
     return app
 
 
-async def refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)
+async def refuse(request: Request, error: Any) -> Response:
     return error_answer(request.scope, error)
 
 
-async def refuse_path(request: Request, error: Exception) -> Response:
+async def refuse_path(request: Request, error: Any) -> Response:
     """The answer to a path or method that there is not."""
-    assert isinstance(error, HTTPException)
     messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
     message = messages.get(error.status_code, "the request was refused")
     answer = error_answer(request.scope, RequestError(error.status_code, message))
@@ -178,12 +177,6 @@ async def refuse_path(request: Request, error: Exception) -> Response:
 
 def _header(scope: Scope, name: bytes) -> list[bytes]:
     return [value for each, value in scope["headers"] if each == name]
-
-
-def _request_id(scope: Scope) -> str:
-    """The id that a proxy or a client gave the request, or a new one."""
-    given = next(iter(_header(scope, REQUEST_ID)), b"")
-    return given.decode() if USUAL_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def describe_error(error: BaseException) -> str:

@@ -86,9 +86,8 @@ class Metrics:
         for family, about in FAMILIES.items():
             kind, meaning = about.split(": ")
             lines += [f"# HELP limelight_{family} {meaning}", f"# TYPE limelight_{family} {kind}"]
-            lines += [
-                f"limelight_{name} {value:.12g}" for name, value in counts.items() if name.startswith(family)
-            ]
+            found = ((name, value) for name, value in counts.items() if name.startswith(family))
+            lines += [f"limelight_{name} {value:.12g}" for name, value in found]
         return "\n".join(lines) + "\n"
 
     def _copy(self) -> dict[str, float]:

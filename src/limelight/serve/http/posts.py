@@ -59,8 +59,11 @@ class HeldBodies:
     @asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
         """The body of a request, which counts until the block ends."""
-        _check_headers(request, self.limits)
-        body = bytearray()
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
+        announced, body = request.headers.get("content-length", ""), bytearray()
+        if announced.isdecimal() and int(announced[:20]) > self.limits.body:
+            raise _too_large(self.limits)
         try:
             await self._receive(request, body)
             yield bytes(body)
@@ -80,14 +83,6 @@ class HeldBodies:
         except TimeoutError:
             fault = f"the request was not complete after {self.limits.seconds:g} seconds"
             raise RequestError(408, fault) from None
-
-
-def _check_headers(request: Request, limits: Limits) -> None:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > limits.body:
-        raise _too_large(limits)
 
 
 def _too_large(limits: Limits) -> RequestError:
@@ -183,10 +178,12 @@ async def to_json(answer: Any, workers: Workers) -> bytes:
     >>> asyncio.run(to_json([np.zeros(2), {"label": "good"}], Workers(1, 1)))
     b'[[0.0,0.0],{"label":"good"}]'
     """
-    if callable(answer) or not is_small(answer):
-        written: bytes = await workers.run(_write, answer)
-        return written
-    return _dump(answer).encode()
+    if not callable(answer) and is_small(answer):
+        return _dump(answer).encode()
+    written: bytes = await workers.run(
+        lambda: "".join(_pieces(answer() if callable(answer) else answer)).encode()
+    )
+    return written
 
 
 def is_small(value: Any) -> bool:
@@ -203,10 +200,6 @@ def is_small(value: Any) -> bool:
         elif isinstance(each, str | np.ndarray):
             left -= len(each) if isinstance(each, str) else each.size
     return left > 0
-
-
-def _write(answer: Any) -> bytes:
-    return "".join(_pieces(answer() if callable(answer) else answer)).encode()
 
 
 def _pieces(value: Any) -> Iterator[str]:

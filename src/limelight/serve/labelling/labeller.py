@@ -6,9 +6,13 @@ is written a moment after the last key, and when the server stops.
 
 from __future__ import annotations
 
+import shlex
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +20,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ...errors import LimelightError, tidy_os_errors
+from ...labelling.answers import Answer
 from ...labelling.groups import distinguishing_words
+from ...labelling.health import check
+from ...labelling.journal import journal_of
+from ...labelling.save import SEPARATOR
 from ...labelling.session import LabelSession
-from ...labelling.views import Answer
+from ...tables.writers import LISTS, format_of
+from ...text.tasks import MULTI_LABEL, ORDINAL
 from ..http.bodies import Body
 from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, whole
 from ..http.limits import RequestError
@@ -26,8 +36,6 @@ from ..http.metrics import log
 from ..http.posts import Posts, Workers
 from ..page.answer import page_answer
 from ..page.plane import Plane, spread
-from .checks import check_labels
-from .table_saver import TableSaver
 
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
 MAX_AHEAD = 100  # texts that are before people
@@ -39,6 +47,9 @@ WORDS = text(1000)  # a note, or what is looked for
 LABELS = {**WORDS, "type": ["string", "array"], "items": TEXT, "description": "a label or a list of labels"}
 # What a person says that cannot be: the page is told, and nothing is written.
 FAULTS = dict.fromkeys(("class-unknown", "class-exists", "label-count", "option-value"), 422)
+SHOWN = 100  # findings of each kind
+PAUSE = 3.0  # seconds without a key
+_FOR_CSV = ("cell-unusable", "sheet-full")  # what only Excel cannot hold
 
 
 class Labeller:
@@ -89,8 +100,11 @@ class Labeller:
     def _post(self, answer: Callable[[Body], Any], workers: Workers, *more: dict[str, Schema]) -> Route:
         fields = Fields(*more)
         fields = fields._replace(optional={**fields.optional, "by": NAME, "tab": NAME})
-        path = f"/label/{answer.__name__}"
-        return self.posts.route(path, lambda _, body: workers.run(answer, body), fields, FAULTS)
+
+        def run(request: Request, body: Body) -> Awaitable[Any]:
+            return workers.run(answer, {**body, "by": body.get("by", "").strip() or self.session.by})
+
+        return self.posts.route(f"/label/{answer.__name__}", run, fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
         """The page itself."""
@@ -101,35 +115,23 @@ class Labeller:
     def about(self, body: Body) -> dict[str, Any]:
         session = self.session
         session.refresh()
-        return {
-            "texts": len(session.texts), "by": session.by, "several": session.several, **self.saver.source,
-            "ordered": session.ordered, "out": str(self.saver.out), "command": self.saver.train_command(),
-            "carried_over": session.carried_over,
-            **self._classes(),
-        }  # fmt: skip
+        found = {name: getattr(session, name) for name in ("by", "several", "ordered", "carried_over")}
+        found |= {"out": str(self.saver.out), "command": self.saver.train_command(), **self.saver.source}
+        return {"texts": len(session.texts), **found, **self._classes()}
 
     def _classes(self) -> dict[str, Any]:
-        session = self.session
-        return {
-            "classes": session.classes,
-            "descriptions": session.descriptions,
-            "by_class": session.by_class,
-        }
+        return {name: getattr(self.session, name) for name in ("classes", "descriptions", "by_class")}
 
     def progress(self, body: Body) -> dict[str, Any]:
         """Estimated accuracy, how it grew, what is missing; why the table is not written."""
         self.session.refresh()
         found = self.session.progress()
-        return {
-            **found._asdict(),
-            "history": [each._asdict() for each in found.history],
-            "needs": [each._asdict() for each in found.needs],
-            "fault": self.saver.fault,
-        }
+        lists = {name: [each._asdict() for each in getattr(found, name)] for name in ("history", "needs")}
+        return {**found._asdict(), **lists, "fault": self.saver.fault}
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
         """Some texts, with what was said about them."""
-        rows, by = body["rows"], self._by(body)
+        rows, by = body["rows"], body["by"]
         if len(rows) == 1:  # a person went to it
             self._look_ahead(rows[0])
         return [self._text(row, by) for row in rows]
@@ -146,23 +148,16 @@ class Labeller:
     # ------------------------------------------------------------ the loop
 
     def next(self, body: Body) -> list[dict[str, Any]]:
-        return self._next(self._wanted(body), body.get("holding", ()))
-
-    def _wanted(self, body: Body) -> dict[str, Any]:
-        """Which texts come next, and for whom."""
-        how, count = body.get("how", "auto"), body.get("count", 1)
-        return {"how": how, "count": count, "by": self._by(body), "tab": body.get("tab", "")}
-
-    def _next(self, wanted: dict[str, Any], holding: Sequence[int] = ()) -> list[dict[str, Any]]:
         self.session.refresh()
-        found = self.session.next(**wanted, holding=holding)
+        wanted = {name: body[name] for name in ("how", "count", "by", "tab", "holding") if name in body}
+        found = self.session.next(**wanted)
         for each in found:
             self._look_ahead(each.row)
-        return [{**self._text(each.row, wanted["by"]), "chosen": each.chosen} for each in found]
+        return [{**self._text(each.row, body["by"]), "chosen": each.chosen} for each in found]
 
     def say(self, body: Body) -> dict[str, Any]:
         """Note what a person said; what the model had said before it knew, and the next text."""
-        row, by, do = body["row"], self._by(body), body.get("do", "label")
+        row, by, do = body["row"], body["by"], body.get("do", "label")
         self._check_last(body, row, by)
         if do == "label":
             if "label" not in body:
@@ -174,7 +169,7 @@ class Labeller:
         holds, found = self.session.said(row), self._classes()
         found["answer"] = self._before(row) if do == "label" else None
         found["settled"] = holds.labels if holds and holds.chosen == "settled" else None  # whatever is said
-        return {**found, "next": self._next(self._wanted(body))}
+        return {**found, "next": self.next(body)}
 
     def _check_last(self, body: Body, row: int, by: str) -> None:
         """Raise if the person spoke about the text after their page was given it: in another tab."""
@@ -183,11 +178,7 @@ class Labeller:
         self.session.refresh()
         own = self.session.said(row, by=by)
         if body["last"] != (own.event if own else ""):
-            did = (
-                "took back what you had said"
-                if own is None
-                else f"said {', '.join(own.labels or [own.status])!r}"
-            )
+            did = f"said {', '.join(own.labels or [own.status])!r}" if own else "took back what you had said"
             fault = f"you {did} about this text in another tab; go to it again to change that"
             raise RequestError(409, fault, code="said-meanwhile")
 
@@ -211,27 +202,22 @@ class Labeller:
 
     def undo(self, body: Body) -> dict[str, Any]:
         """Take back the person's last event: what it was, and the texts that it was about."""
-        by = self._by(body)
-        event = self.session.undo(by=by)
+        event = self.session.undo(by=body["by"])
         self.saver.touch()
         rows = [] if event is None else event["rows"]
-        for row in rows[:1]:
-            self._look_ahead(row)
-        return {
-            "undone": event and event["do"], "count": len(rows),
-            "texts": [self._text(row, by) for row in rows[:1]], **self._classes(),
-        }  # fmt: skip
+        shown = self.texts({**body, "rows": rows[:1]})
+        return {"undone": event and event["do"], "count": len(rows), "texts": shown, **self._classes()}
 
     def note(self, body: Body) -> dict[str, Any]:
-        self.session.note(body["row"], body["text"], by=self._by(body))
+        self.session.note(body["row"], body["text"], by=body["by"])
         self.saver.touch()
-        return self._text(body["row"], self._by(body))
+        return self._text(body["row"], body["by"])
 
     def mark(self, body: Body) -> dict[str, Any]:
         """Mark the words that are the reason."""
-        self.session.mark(body["row"], body.get("marks", []), by=self._by(body))
+        self.session.mark(body["row"], body.get("marks", []), by=body["by"])
         self.saver.touch()
-        return self._text(body["row"], self._by(body))
+        return self._text(body["row"], body["by"])
 
     def answer(self, body: Body) -> dict[str, Any]:
         return self._plain(self.session.answer(body["row"]))
@@ -244,15 +230,14 @@ class Labeller:
 
     def classes(self, body: Body) -> dict[str, Any]:
         """Add, rename, merge or remove a class."""
-        do, name, by = body.get("do", "add"), body["name"].strip(), self._by(body)
+        do, name, by = body.get("do", "add"), body["name"].strip(), body["by"]
         if do == "add":
             self.session.add_class(name, body.get("description"), by=by)
         elif do == "remove":
             self.session.remove_class(name, by=by)
         else:
-            (self.session.rename_class if do == "rename" else self.session.merge)(
-                name, body.get("to", "").strip(), by=by
-            )
+            change = self.session.rename_class if do == "rename" else self.session.merge
+            change(name, body.get("to", "").strip(), by=by)
         self.saver.touch()
         return self._classes()
 
@@ -289,8 +274,7 @@ class Labeller:
         return {"words": words, "sample": self._sample(rows, body)}
 
     def _sample(self, rows: Sequence[int], body: Body) -> list[dict[str, Any]]:
-        by = self._by(body)
-        return [self._text(row, by) for row in self.session.sample(rows, SAMPLE)]
+        return [self._text(row, body["by"]) for row in self.session.sample(rows, SAMPLE)]
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
@@ -307,10 +291,8 @@ class Labeller:
         rows, label = list(dict.fromkeys(body["rows"])), self._named(body["label"])
         if not rows:
             raise RequestError(422, "rows must have at least one row")
-        self.session.accept(
-            rows, label, chosen=body.get("chosen", "group"), sample_checked=body.get("checked", ()),
-            by=self._by(body),
-        )  # fmt: skip
+        how = {"chosen": body.get("chosen", "group"), "sample_checked": body.get("checked", ())}
+        self.session.accept(rows, label, by=body["by"], **how)
         self.saver.touch()
         return {"count": len(rows), **self._classes()}
 
@@ -326,26 +308,41 @@ class Labeller:
         """How far people agree, and what they do not agree on."""
         self.session.refresh()
         found = self.session.agreement()
-        pairs = [
-            {"people": list(people), "texts": texts, "agreed": agreed, "alpha": alpha}
-            for people, (texts, agreed, alpha) in found.pairs.items()
-        ]
-        open_rows, by = self.session.disagreements(), self._by(body)
+        names = ("texts", "agreed", "alpha")
+        pairs = [{"people": list(two), **dict(zip(names, x, strict=True))} for two, x in found.pairs.items()]
+        open_rows, by = self.session.disagreements(), body["by"]
         shown = [{**self._text(row, by), "by": said} for row, said in open_rows[:MAX_SHOWN]]
         return {"people": found.people, "texts": found.texts, "alpha": found.alpha, "pairs": pairs,
                 "disagreements": shown, "count": len(open_rows)}  # fmt: skip
 
     def settle(self, body: Body) -> dict[str, Any]:
         """Give a text on which people differ the label that holds."""
-        self.session.settle(body["row"], body["label"], by=self._by(body))
+        self.session.settle(body["row"], body["label"], by=body["by"])
         self.saver.touch()
         return self.people(body)
 
     def check(self, body: Body) -> dict[str, Any]:
-        return check_labels(self.session)
-
-    def _by(self, body: Body) -> str:
-        return body.get("by", "").strip() or self.session.by
+        """Suspected labels, duplicates with different labels and confused classes, of the labels so far."""
+        session = self.session
+        said = {row: session.said(row) for row in np.flatnonzero(session.vectors.is_read).tolist()}
+        rows = [row for row, each in said.items() if each and each.labels and len(each.labels) == 1]
+        labels = [said[row].labels[0] for row in rows]  # type: ignore[union-attr,index]
+        texts, vectors = [session.texts[row] for row in rows], session.vectors
+        found = check(texts, labels, reader=vectors.reader, vectors=vectors.matrix[rows])
+        suspects = [
+            {**each._asdict(), "row": rows[each.row], "text": texts[each.row]}
+            for each in found.suspects[:SHOWN]
+        ]
+        duplicates = [
+            {**each._asdict(), "row": rows[each.row], "row2": rows[each.row2],
+             "text": texts[each.row], "text2": texts[each.row2]}
+            for each in found.duplicates[:SHOWN]
+        ]  # fmt: skip
+        return {
+            "checked": len(rows), "suspects": suspects, "duplicates": duplicates,
+            "confused": [each._asdict() for each in found.confused],
+            "count": len(found.suspects), "about": found.about_suspects, "remarks": found.remarks,
+        }  # fmt: skip
 
 
 def close(labeller: Labeller) -> int:
@@ -358,3 +355,77 @@ def close(labeller: Labeller) -> int:
         return labeller.saver.close()
     finally:
         labeller.session.close()
+
+
+class TableSaver:
+    """`table` is where the texts came from and `text` their column; without it there is a column `text`."""
+
+    def __init__(
+        self, session: LabelSession, out: str | Path, table: str | Path | None = None,
+        text: str | None = None, pause: float = PAUSE,
+    ) -> None:  # fmt: skip
+        self.out, self._session, self._table, self._text = Path(out), session, table, text
+        self._pause, self._lock, self._saving = pause, threading.Lock(), threading.Lock()
+        self._timer: threading.Timer | None = None
+        self.fault = ""  # why the table could not be written when it was tried last
+
+    @property
+    def source(self) -> dict[str, str]:
+        """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
+        return {"table": str(self._table or ""), "text": self._text or ""}
+
+    def train_command(self) -> str:
+        """What to type to train on the table; words that were marked are learnt as reasons."""
+        session, lists = self._session, format_of(self.out) in LISTS
+        parts = ["limelight", "train", str(self.out), "--text", self._text or "text"]
+        parts += ["--label", "labels" if session.several and lists else "label"]
+        if session.several or session.ordered:
+            parts += ["--task", (MULTI_LABEL if session.several else ORDINAL).name]
+        if any(session.marks(row) for row in range(len(session.texts))):
+            parts += ["--reasons", "marks"]
+        if session.several and not lists:
+            parts += ["--separator", SEPARATOR]
+        model = self.out.with_name(f"{self.out.name.split('.')[0]}-model")
+        return shlex.join([*parts, "--out", str(model)])
+
+    def touch(self) -> None:
+        """Something was said: write it soon."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(self._pause, self._save_soon)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def save(self) -> int:
+        """Write the table now; the number of its rows."""
+        try:
+            with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
+                rows = self._session.save(self.out, self._table, text=self._text)
+        except LimelightError as error:
+            self.fault = f"{error}; {self._way_out(error.code)}"
+            raise LimelightError(self.fault, code=error.code) from error
+        self.fault = ""
+        return rows
+
+    def close(self) -> int:
+        """Write the table for the last time; the number of its rows."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+        return self.save()
+
+    def _save_soon(self) -> None:
+        try:
+            self.save()
+        except LimelightError as error:  # such as a full disk: the page says it, too
+            log(f"the table is not written: {error}")
+
+    def _way_out(self, code: str) -> str:
+        journal = journal_of(self.out)
+        if code not in _FOR_CSV:
+            return f"all labels are in {journal}"
+        ends = chain([""], (f"-{k}" for k in count(2)))
+        names = (self.out.with_name(f"{self.out.stem}{end}.csv") for end in ends)
+        other = next(name for name in names if not name.exists() and not journal_of(name).exists())
+        return f"all labels are in {journal}: rename it to {journal_of(other).name} and give --out {other}"

@@ -25,8 +25,7 @@ from ..http.limits import Limits
 from ..http.metrics import Metrics
 from ..http.posts import Posts
 from ..http.run import address_shown, configure, listen, run_one
-from .labeller import Labeller, close
-from .table_saver import TableSaver
+from .labeller import Labeller, TableSaver, close
 
 BODY = 2**24  # bytes of a request: a group may have a hundred thousand rows
 START = "limelight"  # who adds the classes of the start: nobody's undo takes them back
@@ -156,11 +155,7 @@ def take_labels(session: LabelSession, table: Path, text: str, column: str) -> N
 
 
 def _labels_of(cell: Any, several: bool) -> tuple[str, ...]:
-    """The labels of a cell, as this labelling or another program wrote them; none if it is empty.
-
-    >>> _labels_of("soup| cold", several=True), _labels_of("soup| cold", several=False)
-    (('soup', 'cold'), ('soup| cold',))
-    """
+    """The labels of a cell, as this labelling or another program wrote them; none if it is empty."""
     if several and isinstance(cell, str):
         cell = cell.split(SEPARATOR)
     cells = cell if several and isinstance(cell, list | tuple) else [cell]
@@ -183,9 +178,8 @@ def read_descriptions(path: str | Path) -> dict[str, str]:
         lines = [line for line in Path(path).read_text("utf-8").splitlines() if line.strip()]
         pairs = [(name.strip(), about.strip()) for name, _, about in (line.partition(":") for line in lines)]
     if not all(name and isinstance(about, str) and about for name, about in pairs):
-        raise LimelightError(
-            f"{path} must have a line 'class: a sentence about it' for each class", code="descriptions"
-        )
+        fault = f"{path} must have a line 'class: a sentence about it' for each class"
+        raise LimelightError(fault, code="descriptions")
     return dict(pairs)
 
 

@@ -37,14 +37,11 @@ def render_page(
     sheet: str = SHEET,
 ) -> str:  # fmt: skip
     """The page that starts with a module; `blocks` are for its script to read, by id."""
-    return (templates(__package__).get_template("explorer.html.jinja")).render(
-        title=title,
-        script=bundle(start),
-        style=style(sheet),
-        policy=policy(start) if in_file else "",  # a server sends it as a header
-        body=page_text(body),
-        blocks={name: to_text(content) for name, content in blocks.items()},
-    )
+    allowed = policy(start) if in_file else ""  # a server sends it as a header
+    written = {name: to_text(content) for name, content in blocks.items()}
+    page = templates(__package__).get_template("explorer.html.jinja")
+    parts = {"script": bundle(start), "style": style(sheet), "policy": allowed, "body": page_text(body)}
+    return page.render(title=title, blocks=written, **parts)
 
 
 def name_of(model: Model) -> str:
@@ -77,7 +74,8 @@ def about_model(model: Model) -> dict[str, Any]:
 @cache
 def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
     """What the page may do: run its script, use its style, save pictures; ask its server, if `served`."""
-    code, sheet = _hash(bundle(start)), _hash(style(sheet))
+    contents = (content.encode() for content in (bundle(start), style(sheet)))
+    code, sheet = (b64encode(sha256(content).digest()).decode() for content in contents)
     runs, asks = ("", "connect-src 'self'; ") if served else (" 'wasm-unsafe-eval'", "")
     return (
         f"default-src 'none'; script-src 'sha256-{code}'{runs}; style-src 'sha256-{sheet}'; "
@@ -89,10 +87,6 @@ def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
 def style(sheet: str = SHEET) -> str:
     """The page's style sheet, with the colours of the pictures."""
     return str(render_style(templates(__package__), sheet))
-
-
-def _hash(content: str) -> str:
-    return b64encode(sha256(content.encode()).digest()).decode()
 
 
 # ---------------------------------------------------------------- modules
@@ -116,9 +110,12 @@ def bundle(start: str) -> str:
     >>> bundle("edits").startswith("// Words left out"), "const $dom = (() => {" in bundle("answer")
     (True, True)
     """
-    order: list[str] = []
+    order, parts = list[str](), list[str]()
     _visit(start, order)
-    return "\n".join([*map(_as_function, order[:-1]), _with_constants(start)])
+    for name in order[:-1]:
+        exports = ", ".join(_EXPORT.findall(page_text(f"{name}.js")))
+        parts.append(f"const ${name} = (() => {{\n{_with_constants(name)}\nreturn {{ {exports} }}\n}})()")
+    return "\n".join([*parts, _with_constants(start)])
 
 
 def _visit(name: str, order: list[str]) -> None:
@@ -127,11 +124,6 @@ def _visit(name: str, order: list[str]) -> None:
         _visit(needed, order)
     if name not in order:
         order.append(name)
-
-
-def _as_function(name: str) -> str:
-    exports = ", ".join(_EXPORT.findall(page_text(f"{name}.js")))
-    return f"const ${name} = (() => {{\n{_with_constants(name)}\nreturn {{ {exports} }}\n}})()"
 
 
 def _with_constants(name: str) -> str:

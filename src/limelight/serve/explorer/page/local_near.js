@@ -3,7 +3,7 @@
 import { dot } from "./decided.js"
 import { joined } from "./network.js"
 
-const COUNT = 8, LOOKED_AT = 24 // as in serve/explorer/neighbours.py
+const COUNT = 8, LOOKED_AT = 24 // as in serve/explorer/explored.py
 
 export class LocalNear {
   /** `vectors` (rows, k) have length 127; `directions` (k, 2u) make one from the sum of the rows of M. */

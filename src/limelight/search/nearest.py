@@ -1,4 +1,11 @@
-"""Exact search: the query against every vector of an index, on all cores, in blocks that fit the cache."""
+"""The vectors of an index that are nearest to a query's, found exactly or approximately.
+
+Exactly: the query against every vector, on all cores, in blocks that fit the cache. Approximately: the signs
+of all vectors are compared first, and the most alike are scored in full. Nothing is prepared on disk: the
+signs, a bit a number, are packed when they are first needed, and take an eighth of the memory of the vectors.
+When an index changes, those of the shards that stay are kept. What else was tried:
+docs/log/2026-11-18-search.md.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +17,17 @@ import numpy as np
 
 from ..network.onnx.graph import Graph
 from ..runtime.session import Session
+from .postings import kth_highest
 from .shards import ZERO, Shard
 
+Scored = tuple[np.ndarray, np.ndarray]  # scores and places, (queries, k) each
+Maybe = np.ndarray | None
 BLOCK_BYTES = 2**22  # of vectors
 QUERIES = 64  # at once: their scores fit the cache too
 HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to 63
+Signs = dict[tuple[str, tuple[int, ...]], np.ndarray]  # of shards, by the SHA-256 of a file and its shape
+CANDIDATES_PER_HIT, MIN_CANDIDATES = 100, 1000  # are scored again
+TEXTS_PER_CANDIDATE = 10  # at least: scoring more of them takes as long as an exact search
 
 
 class ExactSearch:
@@ -40,25 +53,20 @@ class ExactSearch:
         self._session = Session(graph)
 
     def search(
-        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None,
-        allowed: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: Maybe = None, allowed: Maybe = None
+    ) -> Scored:
         """The best k scores and places, (queries, k) each, for unit vectors Q (queries, size).
 
         `extra` (queries, texts) is added to the scores. If not all texts are `allowed`, k is at most as many
         as are.
         """
-        whole = [slice(at, at + QUERIES) for at in range(0, len(Q), QUERIES)]
-        parts = [
-            self._search(shards, Q[at], k, None if extra is None else extra[at], allowed) for at in whole
-        ]
+        cuts = [slice(at, at + QUERIES) for at in range(0, len(Q), QUERIES)]
+        more = [None if extra is None else extra[at] for at in cuts]
+        parts = [self._search(shards, Q[at], k, some, allowed) for at, some in zip(cuts, more, strict=True)]
         scores, places = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(places)
 
-    def _search(
-        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None,
-        allowed: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    def _search(self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: Maybe, allowed: Maybe) -> Scored:
         planes, steps = split_query(Q)
         kind = np.int32 if Q.shape[1] <= 2000 else np.int64  # 2000 * 127 * 8064 < 2**31
         zeros = ZERO * _join(planes.sum(axis=0, dtype=kind)[None])
@@ -85,7 +93,7 @@ class ExactSearch:
 
 
 def score_places(
-    shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: np.ndarray | None = None
+    shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: Maybe = None
 ) -> np.ndarray:
     """The scores of one query (size,) at some places in order, to the bit as `ExactSearch` has them.
 
@@ -159,10 +167,105 @@ class _Best:
             if len(places):
                 self.found[query].append((row[places], first + places))
 
-    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+    def sorted(self) -> Scored:
         scores, places = (np.empty((len(self.found), self.k), kind) for kind in (np.float32, np.int64))
         for query, parts in enumerate(self.found):
             each_score, each_place = (np.concatenate(side) for side in zip(*parts, strict=True))
             order = np.lexsort((each_place, -each_score))[: self.k]
             scores[query], places[query] = each_score[order], each_place[order]
         return scores, places
+
+
+class ApproximateSearch:
+    """Finds nearly all of the vectors with the largest dot products; scores are those of `ExactSearch`.
+
+    >>> from limelight.search.shards import quantise
+    >>> nothing = np.zeros(0, np.uint8), np.zeros(3, np.int64)
+    >>> search = ApproximateSearch([Shard(*quantise(np.eye(3)), *nothing)], threads=2)
+    >>> scores, places = search.search(np.eye(3)[1:2], 2)
+    >>> places.tolist(), scores.round(3).tolist()
+    ([[1, 0]], [[1.0, 0.0]])
+    """
+
+    def __init__(self, shards: Sequence[Shard], threads: int, known: Signs | None = None) -> None:
+        self._shards, self._threads = shards, threads
+        known, names = known or {}, [(shard.sha256, shard.vectors.shape) for shard in shards]
+        new = [shard for shard, name in zip(shards, names, strict=True) if name not in known]
+        with ThreadPoolExecutor(threads) as pool:
+            packed = pool.map(lambda shard: pack_signs(shard.vectors >= ZERO), new)
+            self._bits = [known[name] if name in known else next(packed) for name in names]
+        self.signs = {name: bits for name, bits in zip(names, self._bits, strict=True) if name[0]}
+
+    def search(self, Q: np.ndarray, k: int, extra: Maybe = None, allowed: Maybe = None) -> Scored:
+        """The best k scores and places found, (queries, k) each; where there are fewer, -inf and -1.
+
+        `extra` (queries, texts) is added to the scores; the texts where it is largest are candidates too.
+        Only texts that are `allowed` (texts,) are found. Of equal scores, the first in the index comes first.
+        """
+        scores = np.full((len(Q), k), -np.inf, np.float32)
+        places = np.full((len(Q), k), -1, np.int64)
+        with ThreadPoolExecutor(self._threads) as pool:
+            for number, q in enumerate(Q):
+                more = None if extra is None else extra[number]
+                at = self._candidates(pool, q, count_candidates(k), more, allowed)
+                found = score_places(self._shards, q, at, None if more is None else more[at])
+                best = np.lexsort((at, -found))[:k]
+                scores[number, : len(best)], places[number, : len(best)] = found[best], at[best]
+        return scores, places
+
+    def _candidates(
+        self, pool: ThreadPoolExecutor, q: np.ndarray, count: int, extra: Maybe, allowed: Maybe
+    ) -> np.ndarray:
+        """Places of texts whose signs are most like the query's, or that have most of `extra`; in order."""
+        signs, size = pack_signs(q[None] >= 0), len(q)
+        kind = np.min_scalar_type(size + 1)
+
+        def count_differing(bits: np.ndarray) -> np.ndarray:
+            return np.asarray(np.bitwise_count(bits ^ signs).sum(axis=0, dtype=kind))
+
+        differing = np.concatenate(list(pool.map(count_differing, self._bits)))
+        if allowed is not None:
+            differing[~allowed] = size + 1
+        totals = np.cumsum(np.bincount(differing, minlength=size + 2)[: size + 1])
+        near = _cut(differing, int(np.searchsorted(totals, min(count, totals[-1]))), count)
+        if extra is None:
+            return near
+        extra = extra if allowed is None else extra * allowed
+        limit = kth_highest(extra, count)
+        others = np.flatnonzero(extra >= limit)
+        others = others[_cut(-extra[others], -limit, count)]
+        return np.union1d(near, others)
+
+
+def count_candidates(k: int) -> int:
+    """How many texts are scored again for k hits."""
+    return max(MIN_CANDIDATES, CANDIDATES_PER_HIT * k)
+
+
+def is_worthwhile(k: int, texts: int) -> bool:
+    """Whether approximate search is faster than exact search.
+
+    >>> is_worthwhile(10, 10_000), is_worthwhile(10, 9_999), is_worthwhile(100, 10_000)
+    (True, False, False)
+    """
+    return TEXTS_PER_CANDIDATE * count_candidates(k) <= texts
+
+
+def pack_signs(positive: np.ndarray) -> np.ndarray:
+    """(n, size) truth values as bits, (words, n): a word of 64 bits of all vectors, then the next.
+
+    >>> pack_signs(np.array([[True] * 65, [False] * 65])).tolist() == [[2**64 - 1, 0], [128, 0]]
+    True
+    """
+    bits = np.packbits(positive, axis=1)
+    bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    return np.ascontiguousarray(bits.view("<u8").T)
+
+
+def _cut(values: np.ndarray, limit: float, count: int) -> np.ndarray:
+    """Places of the values up to a limit; of those equal to it only the first, for `count` in all."""
+    within = np.flatnonzero(values <= limit)
+    if len(within) <= count:
+        return within
+    equal = np.flatnonzero(values[within] == limit)
+    return np.delete(within, equal[count - len(within) :])  # the last of them
