@@ -5,8 +5,6 @@ been written: a shorter text remains. (Zeros in its place would show the network
 training.) No PyTorch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Means with 95% intervals, differences between groups of texts, trends: plain statistics on arrays."""
 
-from __future__ import annotations
-
 from math import erfc, hypot, sqrt
 from typing import NamedTuple
 

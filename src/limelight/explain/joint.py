@@ -5,8 +5,6 @@ with each other, it falls by the sum without both; what is left over is what the
 for among the few words that decided most and their neighbours, and between a negation and the words after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise

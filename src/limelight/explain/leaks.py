@@ -4,8 +4,6 @@ A hotel's name is no praise, but where its reviews are good, a model learns it a
 as a name (text/word_kinds.py), or nearly all texts that have it are of one group.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ about SPREAD times as much as the heads of aspects/refits.py differ among themse
 the stars that the texts were given, or what the model predicts where there are none.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What the report's first page shows of the lifts: sentences, bars, which groups and periods of many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What a report says of one model: figures, what decided, and what an accuracy stands beside."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Dates as tables have them, and the weeks, months, quarters or years that they are counted by."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A page of this package, from its template: without a model, and so without PyTorch."""
 
-from __future__ import annotations
-
 from shlex import quote
 from typing import Any
 

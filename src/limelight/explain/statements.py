@@ -5,8 +5,6 @@ last. That one lifts or lowers the answer of all texts is not called certain: st
 one aspect is rated beside another (docs/aspects.md).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .lifts import Lifts, Quote, plain

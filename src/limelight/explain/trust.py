@@ -9,8 +9,6 @@ most weight, and p the probability of the class predicted for the whole text:
 each for k = 1, 5, 10, 20 and 50 % of the words, rounded up, and averaged over these five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a fitted model says about texts: answers, and the texts that it is sure or unsure of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

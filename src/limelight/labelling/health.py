@@ -5,8 +5,6 @@ the labels suspected at least half are wrong, few are suspected where there are 
 probable labels come first. What is found is written as a page, or as a table with a row for each finding.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -11,8 +11,6 @@ another class is clear, or less whatever the others have, by the classifier alon
 5% of wrong labels at least half of those suspected are wrong (experiments/benchmarks/few_label_errors.py).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

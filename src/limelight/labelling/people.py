@@ -3,8 +3,6 @@
 Two people are not given the same text, nor are two tabs of one person.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations

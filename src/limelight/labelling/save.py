@@ -3,8 +3,6 @@
 Below its rows stand the labelled texts that it no longer has, with the columns of the labels alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -11,8 +11,6 @@ whole table: by these the accuracy is estimated), "group", "search" and "confide
 with others), "picked" (the person went to it), "settled" (it ends a disagreement).
 """
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ A settlement ends a disagreement: it holds, whoever says what afterwards, until 
 is not what its author said of the text, so it changes nothing in how far people agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts that have some words, or a phrase. People give no patterns: one that backtracks may take for ever."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

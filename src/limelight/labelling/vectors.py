@@ -6,8 +6,6 @@ hash of the text, its vector in float16 and a checksum of both, which only grows
 that grows finds in it what was read before. What is damaged is read again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

@@ -5,8 +5,6 @@ files are written first; then index.json names them instead, in one step. A proc
 keeps them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence

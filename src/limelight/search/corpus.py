@@ -1,7 +1,5 @@
 """What goes into an index: the texts of a table with their other columns, or the same in a list."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Filters: which texts of an index a search may find, by the values of their columns."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ A hit keeps the pairs of words that count most. All pairs of one long text with 
 a search may have a thousand hits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

@@ -7,8 +7,6 @@ When an index changes, those of the shards that stay are kept. What else was tri
 docs/log/2026-11-18-search.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise

@@ -6,8 +6,6 @@ as bm25s store finished scores, which would all change. A deleted text counts fo
 an index that never had it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Which texts of an index come first for a query: by meaning, by words, or by the sum of both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

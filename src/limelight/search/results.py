@@ -1,7 +1,5 @@
 """What searches found, as a page with the words of each match, or as a table with a row a hit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The words of a text as an index has them: where each is, and the form that it is looked up by."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The application: routes, pages, and one guard around them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

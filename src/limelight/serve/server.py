@@ -1,7 +1,5 @@
 """Runs the application with uvicorn: one process, or several workers that a parent keeps alive."""
 
-from __future__ import annotations
-
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

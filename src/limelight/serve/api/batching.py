@@ -4,8 +4,6 @@ Nothing waits on purpose: a request is computed at once if the model is idle; th
 computed together when it is done. The same text has the same answer in any batch.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from bisect import insort

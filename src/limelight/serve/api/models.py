@@ -1,7 +1,5 @@
 """Models by name, each from a folder that may be replaced while it is served."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 What a route does is the docstring of its handler, and its fields are those by which bodies are checked.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The routes: bodies and answers as in text-embeddings-inference, and as OpenAI's clients send them."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """An index behind HTTP: search in it and, if the server was started so, change it."""
 
-from __future__ import annotations
-
 import copy
 import os
 import threading

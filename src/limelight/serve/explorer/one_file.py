@@ -5,8 +5,6 @@ frequent words are kept as they are. Each of the others is read as the kept word
 times as long: three bytes in place of a vector.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The explorer behind HTTP: its page, and what the page asks for beside `/explain`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The bodies of requests: JSON from anyone, and the texts in it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 One that a route does not have is an error, never ignored; null says nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Around every request: the host and the token, security headers, errors without a trace, log and metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json

@@ -3,8 +3,6 @@
 Each worker saves its own counters, and the one that is asked adds them up.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

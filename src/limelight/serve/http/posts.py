@@ -1,7 +1,5 @@
 """Routes that take JSON and answer with JSON: what they share, and what becomes of a client that leaves."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Runs an application with uvicorn in this process, on a socket that is open before anything is loaded."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """From a table or a list of texts to the labelling page, behind the same guard as everything else."""
 
-from __future__ import annotations
-
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A page as a server answers with it; the page itself is also written to a file, without Starlette."""
 
-from __future__ import annotations
-
 from starlette.responses import HTMLResponse
 
 from .bundle import SHEET, policy, render_page

@@ -1,8 +1,6 @@
 """A page as one HTML text: its modules and style as they are, blocks of data, and what it says
 of a model. Its Content-Security-Policy lets nothing run but that one script."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Mapping
