@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from ..errors import conflict
-from ._flags import on_bad
-from ._parser import add_flag
+from ._flags import add_flag, on_bad
 from ._results import print_result
 from ._streams import on_terminal
 

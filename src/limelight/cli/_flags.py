@@ -1,15 +1,17 @@
-"""Flags that several commands have, and what they say."""
+"""Flags: how one is added, those that several commands have, and those of the recipe."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..config.presets import AUTO, PRESETS, preset
+from ..config.recipe import SECTIONS, Recipe, options, section_of
 from ..errors import check_at_least, conflict, needs_extra
-from ._parser import add_flag
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -45,6 +47,25 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
 
 
 COLUMNS = ("--text", "--label", "--text2", "--skip-bad")
+
+
+def add_flag(
+    group: Any, name: str, takes: str | Iterable[str], about: str, default: Any = None, **more: Any
+) -> None:
+    """Add a flag or an argument that takes one of some words, or N, an integer, X, P or SHARE, a number.
+
+    One that takes "" is a switch. A default is named in its help.
+    """
+    if takes == "":
+        group.add_argument(name, action="store_true", help=about)
+        return
+    if isinstance(takes, str):
+        kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(takes, str)
+        more |= {"type": kind, "metavar": takes}
+    else:
+        more["choices"] = takes
+    about = about if default is None else f"{about} (default: {default})"
+    group.add_argument(name, default=default, help=about, **more)
 
 
 def add_shared(group: Any, *names: str) -> None:
@@ -87,3 +108,79 @@ def check_least(args: argparse.Namespace, **least: int) -> None:
     """Raise if a number is below the least it may be."""
     for name, lowest in least.items():
         check_at_least(f"--{name.replace('_', '-')}", getattr(args, name), lowest)
+
+
+# ---------------------------------------------------------------- flags from the recipe
+
+
+class HelpAll(argparse.Action):
+    """`--help-all`: the help with every option of the recipe."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> NoReturn:
+        for action in parser._actions:
+            action.help = getattr(action, "full_help", action.help)
+        parser.print_help()
+        parser.exit()
+
+
+def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
+    """Add `--preset`, and a flag for every field of the recipe's sections."""
+    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {AUTO})")
+    shown = parser.get_default("preset_shown")
+    for section in sections:
+        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
+        values = getattr(preset(shown), section)
+        add_section(parser, f"{section} options", about, values, hide=len(sections) > 1)
+
+
+def add_section(parser: argparse.ArgumentParser, title: str, about: str, values: Any, hide: bool) -> None:
+    """Add a flag for every field of a recipe; with `hide`, `--help` shows only the basic ones."""
+    if "--help-all" not in parser._option_string_actions:
+        parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
+    group = parser.add_argument_group(title, about)
+    for f in (f for f in dataclasses.fields(values) if f.metadata["flag"]):
+        flag, kind, has = f"--{f.name.replace('_', '-')}", type(f.default), f.metadata
+        how: dict[str, Any] = {"dest": f.name, "default": argparse.SUPPRESS}
+        if kind is bool:
+            how["action"] = argparse.BooleanOptionalAction
+        elif has["choices"]:
+            how["choices"] = has["choices"]
+        else:
+            metavar = has["metavar"] or {int: "N", float: "X", str: "FILE"}[kind]
+            how |= {"type": kind, "metavar": metavar}
+        action: Any = group.add_argument(flag, **how)
+        action.full_help = _help(f, getattr(values, f.name))
+        action.help = argparse.SUPPRESS if hide and not has["basic"] else action.full_help
+
+
+def recipe_from(args: argparse.Namespace) -> Recipe:
+    return preset(args.preset or AUTO).override(**given_options(args))
+
+
+def given_options(args: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in options() if hasattr(args, name)}
+
+
+def given_data(args: argparse.Namespace) -> list[str]:
+    names = ("text", "label", "text2", "reasons", "not_reasons", "dev", "test", "holdout", "skip_bad")
+    return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
+
+
+def check_encoded(args: argparse.Namespace) -> None:
+    """Raise if a flag asks for what was settled when the data was encoded."""
+    settled = [name for name in given_options(args) if section_of(name) == "text"]
+    settled += given_data(args)
+    if settled or len(args.data) > 1:
+        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
+        raise conflict(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
+
+
+def _help(f: dataclasses.Field, value: Any) -> str:
+    needs = " and ".join(each.what for each in f.metadata["needs"])
+    text = f"{f.metadata['help']}{f' Needs {needs}.' if needs else ''}"
+    return text.replace("%", "%%") + ("" if value == "" else f" [{show_value(value)}]")
+
+
+def show_value(value: Any) -> str:
+    """A value as people read it: yes, no, or as it is."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

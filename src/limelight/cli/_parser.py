@@ -1,9 +1,8 @@
-"""The command-line parser: finds the commands, makes flags from the recipe, suggests what was meant."""
+"""The command-line parser: finds the commands, suggests what was meant."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import difflib
 import re
 import sys
@@ -14,15 +13,13 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..config.presets import AUTO, PRESETS, preset
-from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
-from ..errors import conflict
+from ..config.presets import AUTO, PRESETS
+from ..config.recipe import other_names
 
 COMMANDS = (  # in the order of the help
     "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
     "similar", "explore", "index", "search", "info", "serve", "encode", "pretrain",
 )  # fmt: skip
-DEFAULT_PRESET = AUTO
 
 EPILOG = """\
 a first model:
@@ -71,16 +68,6 @@ class Parser(argparse.ArgumentParser):
         return f"{message}; did you mean {near[0]!r}?" if near else message
 
 
-class HelpAll(argparse.Action):
-    """`--help-all`: the help with every option of the recipe."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> NoReturn:
-        for action in parser._actions:
-            action.help = getattr(action, "full_help", action.help)
-        parser.print_help()
-        parser.exit()
-
-
 def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
     return {name: import_module(f"{__package__}.{name}") for name in names}
 
@@ -103,9 +90,7 @@ def parser_for(argv: Sequence[str] | None = None) -> Parser:
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        default = getattr(module, "PRESET", DEFAULT_PRESET)
-        shown = _preset_in(argv or ()) or default
-        command.set_defaults(run=module.run, preset_default=default, preset_shown=shown)
+        command.set_defaults(run=module.run, preset_shown=_preset_in(argv or ()))
         if asked or argv is None:
             module.arguments(command)
     return parser
@@ -116,97 +101,4 @@ def _preset_in(argv: Sequence[str]) -> str:
         name = value if flag == "--preset" else flag.partition("--preset=")[2]
         if name in PRESETS:
             return name
-    return ""
-
-
-# ---------------------------------------------------------------- flags
-
-
-def add_flag(
-    group: Any, name: str, takes: str | Iterable[str], about: str, default: Any = None, **more: Any
-) -> None:
-    """Add a flag or an argument that takes one of some words, or N, an integer, X, P or SHARE, a number.
-
-    One that takes "" is a switch. A default is named in its help.
-    """
-    if takes == "":
-        group.add_argument(name, action="store_true", help=about)
-        return
-    if isinstance(takes, str):
-        kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(takes, str)
-        more |= {"type": kind, "metavar": takes}
-    else:
-        more["choices"] = takes
-    about = about if default is None else f"{about} (default: {default})"
-    group.add_argument(name, default=default, help=about, **more)
-
-
-# ---------------------------------------------------------------- flags from the recipe
-
-
-def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
-    """Add `--preset`, and a flag for every field of the recipe's sections."""
-    default = parser.get_default("preset_default")
-    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {default})")
-    shown = parser.get_default("preset_shown") or DEFAULT_PRESET
-    for section in sections:
-        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
-        values = getattr(preset(shown), section)
-        add_section(parser, f"{section} options", about, values, hide=len(sections) > 1)
-
-
-def add_section(parser: argparse.ArgumentParser, title: str, about: str, values: Any, hide: bool) -> None:
-    """Add a flag for every field of a recipe; with `hide`, `--help` shows only the basic ones."""
-    if "--help-all" not in parser._option_string_actions:
-        parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
-    group = parser.add_argument_group(title, about)
-    for f in (f for f in dataclasses.fields(values) if f.metadata["flag"]):
-        add_option(group, f, getattr(values, f.name), hide=hide and not f.metadata["basic"])
-
-
-def recipe_from(args: argparse.Namespace) -> Recipe:
-    return preset(args.preset or args.preset_default).override(**given_options(args))
-
-
-def given_options(args: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(args, name) for name in options() if hasattr(args, name)}
-
-
-def given_data(args: argparse.Namespace) -> list[str]:
-    names = ("text", "label", "text2", "reasons", "not_reasons", "dev", "test", "holdout", "skip_bad")
-    return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
-
-
-def check_encoded(args: argparse.Namespace) -> None:
-    """Raise if a flag asks for what was settled when the data was encoded."""
-    settled = [name for name in given_options(args) if section_of(name) == "text"]
-    settled += given_data(args)
-    if settled or len(args.data) > 1:
-        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise conflict(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
-
-
-def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:
-    """Add the flag of a recipe's field, with its value if it is not given."""
-    flag, kind = f"--{f.name.replace('_', '-')}", type(f.default)
-    common = {"dest": f.name, "default": argparse.SUPPRESS}
-    if kind is bool:
-        action = group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
-    elif f.metadata["choices"]:
-        action = group.add_argument(flag, choices=f.metadata["choices"], **common)
-    else:
-        metavar = f.metadata["metavar"] or {int: "N", float: "X", str: "FILE"}[kind]
-        action = group.add_argument(flag, type=kind, metavar=metavar, **common)
-    action.full_help = _help(f, value)
-    action.help = argparse.SUPPRESS if hide else action.full_help
-
-
-def _help(f: dataclasses.Field, value: Any) -> str:
-    needs = " and ".join(each.what for each in f.metadata["needs"])
-    text = f"{f.metadata['help']}{f' Needs {needs}.' if needs else ''}"
-    return text.replace("%", "%%") + ("" if value == "" else f" [{show_value(value)}]")
-
-
-def show_value(value: Any) -> str:
-    """A value as people read it: yes, no, or as it is."""
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+    return AUTO

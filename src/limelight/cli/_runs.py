@@ -7,15 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
-from ._flags import COLUMNS, add_shared, check_least, on_bad
-from ._parser import add_flag
+from ._flags import COLUMNS, add_flag, add_shared, check_least, on_bad
 
 if TYPE_CHECKING:
     from ..training.job import Job
-
-TRAIN_DEVICE = (
-    "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto",
-)  # fmt: skip
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +50,8 @@ def data_from(args: argparse.Namespace) -> dict[str, Any]:
 def add_run(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--resume", "DIR", "resume the interrupted run of this folder")
     add_shared(parser, "--overwrite")
-    add_flag(parser, *TRAIN_DEVICE)
+    where = "where to train; auto uses a GPU if there is one"
+    add_flag(parser, "--device", ("auto", "cpu", "cuda"), where, "auto")
     checkpoints = "write a checkpoint every X minutes, and after every epoch"
     add_flag(parser, "--checkpoint-minutes", "X", checkpoints, 10)
     add_flag(parser, "--quiet", "", "do not show progress")

@@ -9,8 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import conflict
-from ._flags import add_shared, check_least
-from ._parser import add_flag
+from ._flags import add_flag, add_shared, check_least
 from ._results import check_out, print_result
 from ._rows import sample
 from ._streams import on_terminal
@@ -47,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Give the model other aspects if that is asked for, and list them."""
     from ..aspects.seeds import Aspects
-    from ..runtime.saved_aspects import read_aspects, write_aspects
+    from ..runtime.edits import read_aspects, write_aspects
 
     _check(args)
     searched = _find(args)
@@ -83,7 +82,7 @@ def _save(aspects: Aspects, args: argparse.Namespace) -> None:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise if a flag does nothing, or one that is used last is wrong: all is done, or nothing."""
-    from ..runtime.forbidden import check_words
+    from ..runtime.edits import check_words
 
     check_least(args, find=1)
     check_out(args)
@@ -103,7 +102,7 @@ def _words(given: str | None) -> list[str]:
 
 def _forbidden(args: argparse.Namespace) -> list[str]:
     """The words that the model must not read, after --forbid and --allow."""
-    from ..runtime.forbidden import read_forbidden, write_forbidden
+    from ..runtime.edits import read_forbidden, write_forbidden
 
     if args.forbid is None and args.allow is None:
         return read_forbidden(args.model)

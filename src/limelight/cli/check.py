@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._flags import add_shared, on_bad
-from ._parser import add_flag
+from ._flags import add_flag, add_shared, on_bad
 from ._results import print_result, table
 from ._rows import open_data
 from ._streams import on_terminal

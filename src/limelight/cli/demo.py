@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.presets import AUTO
 from ..errors import LimelightError
-from ._flags import add_shared, check_least
-from ._parser import add_flag
+from ._flags import add_flag, add_shared, check_least
 from ._results import metrics_table
 from ._streams import print_painted
 

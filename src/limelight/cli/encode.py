@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._flags import add_shared
-from ._parser import add_flag, add_recipe, given_options, recipe_from
+from ._flags import add_flag, add_recipe, add_shared, given_options, recipe_from
 from ._results import print_result, table
 from ._runs import add_data, data_from
 from ._streams import on_terminal

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import bad_value, warn, wrong_task
-from ._flags import COLUMNS, add_shared, on_bad, threshold_from
-from ._parser import add_flag
+from ._flags import COLUMNS, add_flag, add_shared, on_bad, threshold_from
 from ._results import FIGURES, metrics_table, print_result, table
 from ._rows import open_data
 from ._streams import on_terminal

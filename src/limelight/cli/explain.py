@@ -10,8 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, bad_value, conflict, no_rows, wrong_task
-from ._flags import COLUMNS, add_shared
-from ._parser import add_flag
+from ._flags import COLUMNS, add_flag, add_shared
 from ._results import check_picture, check_words, show_pictures
 from ._rows import read_lines, table_rows
 

@@ -7,8 +7,7 @@ import argparse
 from ..errors import conflict
 from ..tables import WRITABLE
 from ._bulk import add_engine, check_no_engine, run_bulk
-from ._flags import add_shared, threshold_from
-from ._parser import add_flag
+from ._flags import add_flag, add_shared, threshold_from
 from ._results import check_out, output_format
 from ._rows import read_rows
 from ._streams import on_terminal

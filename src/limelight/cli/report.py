@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, conflict, warn
-from ._flags import COLUMNS, add_shared, check_least
-from ._parser import add_flag
+from ._flags import COLUMNS, add_flag, add_shared, check_least
 from ._results import check_out, print_result
 from ._rows import sample
 from ._streams import on_terminal

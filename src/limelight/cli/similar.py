@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
-from ._flags import add_shared, check_least
-from ._parser import add_flag
+from ._flags import add_flag, add_shared, check_least
 from ._results import check_picture, check_words, show_pictures
 from ._rows import read_rows
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config.choice import given_to_choose
+from ..config.presets import AUTO
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError, conflict
-from ._parser import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
+from ._flags import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
 from ._results import metrics_table, print_result
 from ._runs import add_data, add_run, data_from, print_resume, run_job
 
@@ -76,7 +77,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
         raise LimelightError(needed, code="argument-missing")
     data = data_from(args)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
-    given = given_to_choose(args.preset or args.preset_default, given_options(args))
+    given = given_to_choose(args.preset or AUTO, given_options(args))
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), given=given, overwrite=args.overwrite, aspects=aspects,
         **data,

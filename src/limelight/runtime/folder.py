@@ -45,13 +45,13 @@ from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card, reader_card
 from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_saved, saved_kind
-from .forbidden import forbidden_words
 from .old_reader import read_old_reader
 
 BUNDLED, FAST = (Path(__file__).parents[1] / "bundled" / name for name in ("reader", "reader-fast"))
 MULTILINGUAL, PACKAGE = "reader-multilingual", "limelight-multilingual"  # 27 MB, in a package of its own
 MODULES_FILE = "modules.json"  # read by sentence-transformers, never by us
 _MODULE = {"idx": 0, "name": "0", "path": "", "type": "limelight.sentence_transformers.Reader"}
+MAX_FORBIDDEN = 10_000  # words
 LAYOUT = FolderLayout(
     "a model folder",
     ("config.json", "model.safetensors"),
@@ -286,6 +286,21 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
     return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
+
+
+def forbidden_words(fact: Any) -> frozenset[str]:
+    """The words that a model must not read, which config.json has as a fact, checked; none if it has none.
+
+    >>> sorted(forbidden_words({"words": ["hilton", "marriott"], "history": []}))
+    ['hilton', 'marriott']
+    """
+    if fact is None:
+        return frozenset()
+    words: Any = fact["words"] if isinstance(fact, dict) and fact.keys() == {"words", "history"} else None
+    is_whole = isinstance(words, list) and isinstance(fact["history"], list) and len(words) <= MAX_FORBIDDEN
+    if not is_whole or not all(isinstance(x, str) and x and x == x.casefold() for x in words):
+        raise damaged("the forbidden words in config.json are not as Limelight writes them")
+    return frozenset(words)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:

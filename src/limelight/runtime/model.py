@@ -29,10 +29,10 @@ from .batches import Sentences, check_pairs, check_texts, chunks, collect, count
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
 from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
+from .edits import write_aspects
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
 from .runner import progress_bar
-from .saved_aspects import write_aspects
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided

@@ -18,7 +18,7 @@ from ..network.weights import pack_words
 from .batches import Sentences
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
-from .vector_parts import VectorParts
+from .word_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 BATCHES_AT_ONCE = 16  # for each thread

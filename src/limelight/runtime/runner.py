@@ -29,8 +29,7 @@ from .batches import (
 )
 from .folder import Parts
 from .session import locked_cached_property
-from .vector_parts import VectorParts
-from .word_parts import TextParts, effects_of, matrix_without, with_neighbours
+from .word_parts import TextParts, VectorParts, effects_of, matrix_without, with_neighbours
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming

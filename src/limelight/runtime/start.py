@@ -17,8 +17,7 @@ from ..network.quantise import round_to_4_bits
 from ..storage.array_files import checksum
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
-from .folder import Parts, folder_of, is_reader, open_folder
-from .forbidden import forbidden_words
+from .folder import Parts, folder_of, forbidden_words, is_reader, open_folder
 
 if TYPE_CHECKING:
     from ..text.vectors import Vectors
