@@ -16,7 +16,7 @@ import numpy as np
 
 from limelight.bundled import sentences
 from limelight.network.weights import TABLES, pack_all
-from limelight.reading.row_names import row_words
+from limelight.reading.rows import row_words
 from limelight.runtime.card import reader_card
 from limelight.runtime.config_file import format_config
 from limelight.runtime.folder import BUNDLED, FAST, LAYOUT, Parts, open_folder

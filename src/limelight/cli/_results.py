@@ -43,9 +43,8 @@ def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
     """Raise if a text has no words: there would be nothing to show."""
     for text in texts:
         if text is not None and not tokenizer.split(text):
-            raise LimelightError(
-                f"there are no words in {text[:40]!r}; give a text with words", code="text-without-words"
-            )
+            fault = f"there are no words in {text[:40]!r}; give a text with words"
+            raise LimelightError(fault, code="text-without-words")
 
 
 def output_format(args: argparse.Namespace, implied: str | None, suffixes: str) -> str | None:

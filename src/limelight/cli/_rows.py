@@ -66,10 +66,8 @@ def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
             continue
         if len(parts) != 1 + pair:
             tabs = f"{len(parts) - 1} tabs" if len(parts) > 2 else "no tab"
-            raise LimelightError(
-                f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab",
-                code="pair-separator",
-            )
+            fault = f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab"
+            raise LimelightError(fault, code="pair-separator")
         blank += empty
         yield Row(parts[0], None, parts[1] if pair else None, parts)
     if blank:

@@ -139,9 +139,8 @@ def _chosen_rows(
             if numbers and not missing:
                 return
     if missing:
-        raise LimelightError(
-            f"{args.data}, row {min(missing)}: no such row, or it has no text or label", code="row-missing"
-        )
+        fault = f"{args.data}, row {min(missing)}: no such row, or it has no text or label"
+        raise LimelightError(fault, code="row-missing")
 
 
 def parse_rows(given: str) -> list[int]:

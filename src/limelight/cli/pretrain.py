@@ -72,9 +72,8 @@ def _job(args: argparse.Namespace) -> PretrainJob:
     if not args.texts and not args.pairs:
         missing = ["TEXTS or --pairs"]
     if missing:
-        raise LimelightError(
-            f"pretrain needs {missing[0]} (see limelight pretrain --help)", code="argument-missing"
-        )
+        fault = f"pretrain needs {missing[0]} (see limelight pretrain --help)"
+        raise LimelightError(fault, code="argument-missing")
     return PretrainJob(
         out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
         text=args.text, pairs=args.pairs or "", word_vectors=args.word_vectors or "", on_bad=on_bad(args),

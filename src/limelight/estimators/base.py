@@ -68,9 +68,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.callbacks, self.aspects, self.loss = callbacks, aspects, loss
         for name in given:
             if name == "seed":
-                raise LimelightError(
-                    "there is no option 'seed'; did you mean 'random_state'?", code="option-unknown"
-                )
+                fault = "there is no option 'seed'; did you mean 'random_state'?"
+                raise LimelightError(fault, code="option-unknown")
             if name not in ARGUMENTS:
                 section_of(name)
         for name in ARGUMENTS:
@@ -201,9 +200,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _model(self) -> Model:
         if not hasattr(self, "model_"):
             name = type(self).__name__
-            raise NotFittedError(
-                f"this {name} is not fitted yet; call fit, or {name}.load(folder)", code="not-fitted"
-            )
+            fault = f"this {name} is not fitted yet; call fit, or {name}.load(folder)"
+            raise NotFittedError(fault, code="not-fitted")
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:

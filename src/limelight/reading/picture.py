@@ -22,8 +22,7 @@ from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
-from .row_groups import group_rows, mean_row
-from .row_names import join_names, says_little
+from .rows import group_rows, join_names, mean_row, says_little
 
 if TYPE_CHECKING:
     from .comparison import Drawable
@@ -240,11 +239,9 @@ def _decided(
         return None
     expected = [(len(side.offsets),) for side in sides]
     if [each.shape for each in given] != expected or not all(np.isfinite(each).all() for each in given):
-        raise LimelightError(
-            f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}; "
-            f"give one finite number per word: {' and '.join(map(str, expected))}",
-            code="weights-shape",
-        )
+        fault = f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}"
+        todo = f"give one finite number per word: {' and '.join(map(str, expected))}"
+        raise LimelightError(f"{fault}; {todo}", code="weights-shape")
     heat = _signed_map(DECIDED, texts, given)
     if bias is None:
         return heat

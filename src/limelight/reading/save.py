@@ -15,7 +15,7 @@ from ..errors import needs_extra, warn, wrong_file
 from ..storage.files import write_file
 from .comparison import Comparison
 from .html import to_page
-from .row_groups import group_rows
+from .rows import group_rows
 from .svg import to_svg
 from .terminal import to_terminal
 

@@ -40,18 +40,12 @@ def format_config(
     contents: Mapping[str, bytes],
     thresholds: Sequence[float] | None = None,
 ) -> bytes:
-    config: dict[str, Any] = {
-        "format": FORMAT,
-        "limelight": __version__,
-        "kind": kind,
-        "labels": list(labels),
-        "recipe": dict(recipe),
-        "facts": facts,
-        "files": {
-            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            for name, content in contents.items()
-        },
+    files = {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in contents.items()
     }
+    about = {"format": FORMAT, "limelight": __version__, "kind": kind, "labels": list(labels)}
+    config: dict[str, Any] = {**about, "recipe": dict(recipe), "facts": facts, "files": files}
     if thresholds is not None:
         config["thresholds"] = list(thresholds)
     return _sealed(config)
@@ -75,10 +69,8 @@ def _sealed(config: dict[str, Any]) -> bytes:
     config["sha256"] = _checksum(config)
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:
-        raise LimelightError(
-            f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts",
-            code="too-large",
-        )
+        fault = f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts"
+        raise LimelightError(fault, code="too-large")
     return content
 
 
@@ -89,10 +81,8 @@ class SavedFiles:
         content = read_whole(files["config.json"], "config.json", MAX_CONFIG)
         self.sha256 = hashlib.sha256(content).hexdigest()
         if sha256 is not None and self.sha256 != sha256.lower():
-            raise LimelightError(
-                f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for",
-                code="checksum-other",
-            )
+            fault = f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for"
+            raise LimelightError(fault, code="checksum-other")
         self.config = _parse_config(content)
         self.version = _written_by(self.config)
         self._files = files
@@ -129,17 +119,15 @@ def open_saved(path: Path, sha256: str | None = None) -> Iterator[SavedFiles]:
         try:
             files = open_together(path, ("config.json", *OPENED), stack)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise LimelightError(
-                f"{path} is not a folder; give a folder saved by Limelight", code="not-a-model"
-            ) from error
+            fault = f"{path} is not a folder; give a folder saved by Limelight"
+            raise LimelightError(fault, code="not-a-model") from error
         except LimelightError as error:
             raise LimelightError(f"{path}: {error}", code=error.code) from error
         if "config.json" not in files:
             best = path / "best"  # of a run in progress
             hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-            raise LimelightError(
-                f"{path}: not a model saved by Limelight: it has no config.json{hint}", code="not-a-model"
-            )
+            fault = f"{path}: not a model saved by Limelight: it has no config.json{hint}"
+            raise LimelightError(fault, code="not-a-model")
         try:
             yield SavedFiles(files, sha256)
         except LimelightError as error:
@@ -151,15 +139,12 @@ def _parse_config(content: bytes) -> dict[str, Any]:
     config = parse_object(content, "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
-        raise LimelightError(
-            "config.json was not written by Limelight; give a folder saved by Limelight", code="not-a-model"
-        )
+        fault = "config.json was not written by Limelight; give a folder saved by Limelight"
+        raise LimelightError(fault, code="not-a-model")
     if version > FORMAT:
-        raise LimelightError(
-            f"this model has format {version}, of Limelight {_written_by(config)}, and this Limelight "
-            f"({__version__}) reads up to {FORMAT}: upgrade limelight",
-            code="format-newer",
-        )
+        newer = f"this model has format {version}, of Limelight {_written_by(config)}"
+        fault = f"{newer}, and this Limelight ({__version__}) reads up to {FORMAT}: upgrade limelight"
+        raise LimelightError(fault, code="format-newer")
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
             raise damaged(f"{name!r} in config.json is missing or not of type {kind.__name__}")

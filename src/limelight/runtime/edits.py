@@ -83,7 +83,6 @@ def check_words(words: Iterable[str]) -> list[str]:
     for word in found:
         if len(word) > MAX_WORD or split(word) != [word]:
             parts = f"it is {len(split(word))} words of a text" if len(word) <= MAX_WORD else "it is too long"
-            raise LimelightError(
-                f"{word[:60]!r} cannot be forbidden: {parts}; give single words", code="word-form"
-            )
+            fault = f"{word[:60]!r} cannot be forbidden: {parts}; give single words"
+            raise LimelightError(fault, code="word-form")
     return list(dict.fromkeys(word.casefold() for word in found))

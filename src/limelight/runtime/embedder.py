@@ -12,7 +12,7 @@ import numpy as np
 from ..network.parts import matrix_shape
 from ..network.weights import PickledSmall
 from ..reading.comparison import ComparedText, Comparison
-from ..reading.row_names import saved_names
+from ..reading.rows import saved_names
 from .batches import check_pairs, check_texts, collect, count_texts
 from .devices import DeviceOptions, start_runner
 from .folder import Parts, save_folder

@@ -185,13 +185,11 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for label in plain:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
-            raise LimelightError(
-                f"a label must be text, a number or a boolean; got {str(label)[:60]!r}", code="label-type"
-            )
+            fault = f"a label must be text, a number or a boolean; got {str(label)[:60]!r}"
+            raise LimelightError(fault, code="label-type")
         if is_too_large(label):
-            raise LimelightError(
-                f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
-            )
+            fault = f"a label is an integer of more than {MAX_DIGITS} digits; write it as text"
+            raise LimelightError(fault, code="label-type")
     if len(plain) < (2 if find_task(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
@@ -260,8 +258,7 @@ def _read_fast(saved: SavedFiles) -> Parts:
     recipe, reader = Recipe.from_dict(saved.config["recipe"]), open_folder(BUNDLED)
     expected = shapes(recipe.model, len(reader.tokenizer), 0, False)
     own = {name: shape for name, shape in expected.items() if name not in TABLES}
-    largest = 4 * sum(map(prod, own.values())) + MAX_HEADER + 8
-    weights = read_weights(saved.read("model.safetensors", largest), own)
+    weights = _read_weights(saved, own)
     weights |= {name: reader.weights[name] for name in TABLES}
     check_weights(weights, expected)
     about = saved.config["facts"], None, saved.version, saved.sha256
@@ -281,8 +278,7 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
         saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
-    largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
-    weights = read_weights(saved.read("model.safetensors", largest), expected)
+    weights = _read_weights(saved, expected)
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
     return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
@@ -301,6 +297,11 @@ def forbidden_words(fact: Any) -> frozenset[str]:
     if not is_whole or not all(isinstance(x, str) and x and x == x.casefold() for x in words):
         raise damaged("the forbidden words in config.json are not as Limelight writes them")
     return frozenset(words)
+
+
+def _read_weights(saved: SavedFiles, expected: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
+    return read_weights(saved.read("model.safetensors", largest), expected)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:

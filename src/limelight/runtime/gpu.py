@@ -83,9 +83,8 @@ class TorchRunner(Runner):
         super().__init__(*args)
         self.dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise LimelightError(
-                "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'", code="no-gpu"
-            )
+            fault = "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'"
+            raise LimelightError(fault, code="no-gpu")
 
     @locked_cached_property
     def running(self) -> tuple[Any, GateTable | None]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -38,6 +38,15 @@ READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
+
+
+class Asked(NamedTuple):
+    """What readings are asked for."""
+
+    off: list[int]  # rows of M that the classifier gets as zeros
+    about: int | None  # the class that what decided is about; None: the predicted one
+    other: int | None  # the class to ask against
+    most: int  # probable classes that each can be asked against later
 
 
 class Model(Embedder):
@@ -265,10 +274,9 @@ class Model(Embedder):
 
         >>> model.read("Nice room, rude staff", label=2, against=4)  # why 2, not 4?  # doctest: +SKIP
         """
-        texts2 = None if text2 is None else [text2]
-        how: dict[str, Any] = {"without_rows": without_rows, "against": against, "label": label}
-        found: Any = next(self._stream([text], texts2, False, scored=SCORED, **how))
-        return found  # type: ignore[no-any-return]
+        texts2, asked = None if text2 is None else [text2], self._asked(without_rows, against, label, SCORED)
+        found: Reading | PairReading = next(self._read_all([text], texts2, False, asked))
+        return found
 
     def read_many(
         self,
@@ -280,8 +288,8 @@ class Model(Embedder):
         label: Label | None = None,
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        found = self.read_stream(texts, texts2, without_rows=without_rows, against=against, label=label)
-        return list(found)  # type: ignore[return-value]
+        found: Any = self.read_stream(texts, texts2, without_rows=without_rows, against=against, label=label)
+        return list(found)
 
     def read_stream(
         self,
@@ -294,27 +302,14 @@ class Model(Embedder):
         label: Label | None = None,
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
-        return self._stream(texts, texts2, progress, without_rows, against, label)
+        return self._read_all(texts, texts2, progress, self._asked(without_rows, against, label, 0))
 
-    def _stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, without_rows: Sequence[int],
-        against: Label | None, label: Label | None, scored: int = 0,
-    ) -> Iterator[Any]:  # fmt: skip
-        self._check_kind(texts2)
-        off, asked = self._rows_off(without_rows), self._asked_classes(label, against)
-        pairs = ((text,) for text in check_texts(texts))
-        if texts2 is not None:
-            pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0, off, *asked, scored)
-
-    def _rows_off(self, rows: Sequence[int]) -> list[int]:
-        off, count = list(rows), self.embedding_shape[0]
+    def _asked(
+        self, without_rows: Sequence[int], against: Label | None, label: Label | None, most: int
+    ) -> Asked:
+        off, count, answers = list(without_rows), self.embedding_shape[0], find_task(self.task)
         if any(not 0 <= row < count for row in off):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
-        return off
-
-    def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
-        answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise wrong_task(message)
@@ -323,54 +318,57 @@ class Model(Embedder):
         about, other = (None if each is None else find_class(self.labels, each) for each in (label, against))
         if about is not None and about == other:
             raise same_class(self.labels[about])
-        return about, other
+        return Asked(off, about, other, most)
 
     def _read_all(
-        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], about: int | None,
-        other: int | None, scored: int,
-    ) -> Iterator[Any]:  # fmt: skip
+        self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, asked: Asked
+    ) -> Iterator[Any]:
+        self._check_kind(texts2)
+        columns = [check_texts(each) for each in (texts, texts2) if each is not None]
+        rows: Iterable[tuple[str, ...]] = check_pairs(*columns) if self.pair else zip(*columns, strict=True)
+        return self._read_rows(rows, count_texts(texts) if progress else 0, asked)
+
+    def _read_rows(
+        self, rows: Iterable[tuple[str, ...]], bar_size: int | None, asked: Asked
+    ) -> Iterator[Any]:
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
-            for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some, off, about, other, scored):
-                    reading = PairReading(*found) if self.pair else found[0]
-                    yield reading if other in (None, reading.target) else reading.against_class(other)
+            for some in chunks(rows, READ_AT_ONCE):
+                for found in self._read(some, asked):
+                    reading: Any = PairReading(*found) if self.pair else found[0]
+                    is_other = asked.other not in (None, reading.target)
+                    yield reading.against_class(asked.other) if is_other else reading
                 if bar is not None:
                     bar.update(len(some))
 
-    def _read(
-        self, texts: list[tuple[str, ...]], off: list[int], about: int | None, other: int | None, most: int
-    ) -> Iterator[tuple[Reading, ...]]:
-        """The readings of some texts or pairs, one for each side, without the rows in `off`.
-
-        What decided is about the class `about`, or else the predicted one. Each can be asked against the
-        class `other`, or else against its `most` probable ones.
-        """
+    def _read(self, texts: list[tuple[str, ...]], asked: Asked) -> Iterator[tuple[Reading, ...]]:
+        """The readings of some texts or pairs, one for each side."""
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
         M = [np.stack([text.M for text in side]) for side in sides]
         for m in M:
-            m[:, off] = 0
+            m[:, asked.off] = 0
         Z = self._runner.logits(*M)
         P, answers = activate(self.task, Z), find_task(self.task)
+        about = asked.about
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
-        scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
+        scored = [self._scored(row, classes, asked) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided if is_sum(self.recipe.model, self.pair) else self._decided_left_out
-        asked = [self._asked(classes, about) for classes in shown]
-        found = decide(sides, M, Z.astype(float), asked, scored, off)
+        questions = [self._questions(classes, about) for classes in shown]
+        found = decide(sides, M, Z.astype(float), questions, scored, asked.off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
                 self._reading(side[k], m[k], P[k], classes, about, *weights)
                 for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
-    def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
+    def _scored(self, P: np.ndarray, shown: list[int], asked: Asked) -> list[int]:
         """The classes that the reading can be asked about, the one that is shown first."""
-        if not find_task(self.task).is_class or (not most and other is None):
+        if asked.other is not None:
+            return [*dict.fromkeys([*shown, asked.other])]
+        if not find_task(self.task).is_class:
             return []
-        if other is not None:
-            return [*dict.fromkeys([*shown, other])]
-        return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][:most]
+        return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][: asked.most]
 
     def _decided(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
@@ -397,7 +395,7 @@ class Model(Embedder):
             biases = [value - float(w.sum()) for value, w in zip(values, words, strict=False)]
             yield [(words[:many], rows[0], biases, scores)]
 
-    def _asked(self, classes: list[int], about: int | None) -> list[Question]:
+    def _questions(self, classes: list[int], about: int | None) -> list[Question]:
         """What is asked for the classes shown; of ordered ones, then also the predicted one's probability.
 
         Of others that are numbers, their mean: aspects are in stars. Who asks about a class gets that alone.

@@ -17,16 +17,7 @@ from ..network.parts import matrix_shape, rows_of
 from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN
-from .batches import (
-    Sentences,
-    SpelledSentences,
-    check_pairs,
-    check_texts,
-    chunks,
-    count_texts,
-    encode_spelled,
-    warn_of_other_language,
-)
+from .batches import Sentences, SpelledSentences, check_pairs, check_texts, chunks, count_texts, encode_texts
 from .folder import Parts
 from .session import locked_cached_property
 from .word_parts import TextParts, VectorParts, effects_of, matrix_without, with_neighbours
@@ -96,9 +87,8 @@ class Runner(ABC):
         self, sentences: SpelledSentences, budget: int, max_sentences: int | None, unit_length: bool
     ) -> np.ndarray:
         """A reader's vectors (texts, vector), of at most so many texts in a batch."""
-        v = self._in_blocks(
-            "vector", self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
-        )
+        M = self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
+        v = self._in_blocks("vector", M)
         return unit(v) if unit_length else v  # of a text without words, a reader without an LSTM gives zeros
 
     def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
@@ -172,17 +162,7 @@ class Runner(ABC):
         return max(fewest, min(most, memory // (4 * rows * size)))
 
     def sentences(self, texts: list[str]) -> Sentences:
-        """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
-        text = self.recipe.text
-        if not self.recipe.model.spells_words:
-            found = Sentences.encode(self.tokenizer, texts, text.max_length)
-            if text.start and text.extra_words:  # otherwise it may know few words of any language
-                warn_of_other_language(self.tokenizer, texts, found.ids != UNKNOWN)
-            return found
-        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
-        spelled = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
-        warn_of_other_language(self.tokenizer, texts, spelled.ids < len(table))
-        return spelled
+        return encode_texts(self.recipe, self.tokenizer, self.weights, texts)
 
     def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
         """The word ids of the different texts, and which two make up each pair (pairs, 2)."""
@@ -199,9 +179,8 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     limelight.errors.LimelightError: the model gives numbers that are not finite: its weights are too large
     """
     if not all(np.isfinite(values).all() for values in outputs):
-        raise LimelightError(
-            "the model gives numbers that are not finite: its weights are too large", code="not-finite"
-        )
+        fault = "the model gives numbers that are not finite: its weights are too large"
+        raise LimelightError(fault, code="not-finite")
     return outputs
 
 

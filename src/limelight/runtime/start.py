@@ -61,18 +61,13 @@ class Start(Parts):
         """
         own_task = find_task(self.recipe.text.task).name
         if self.labels and own_task != task:
-            raise LimelightError(
-                f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}; give "
-                "--task, or start from a reader",
-                code="start-other",
-            )
+            fault = f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}"
+            raise LimelightError(f"{fault}; give --task, or start from a reader", code="start-other")
         if self.labels and self.pair != pair:
             own, data = ("pairs", "single texts") if self.pair else ("single texts", "pairs")
-            raise LimelightError(
-                f"start: {name or 'the model'} reads {own}, but the data has {data}; "
-                f"start from a model of {data}, or from a reader",
-                code="start-other",
-            )
+            fault = f"start: {name or 'the model'} reads {own}, but the data has {data}"
+            todo = f"start from a model of {data}, or from a reader"
+            raise LimelightError(f"{fault}; {todo}", code="start-other")
 
     def check_forbidden(self, facts: Mapping[str, Any]) -> None:
         """Raise if a data set, which has these facts, was encoded with words that must not be read."""
@@ -128,11 +123,9 @@ class Start(Parts):
         for name, has in {**own, "vectors": ""}.items():
             if name in given and values[name] != has:
                 shown = repr(has) if name in own else "its own"
-                raise LimelightError(
-                    f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{shown}; leave it out, or take another preset, such as light",
-                    code="start-other",
-                )
+                other = f"but {recipe.text.start!r}, which training starts from, has {shown}"
+                todo = "leave it out, or take another preset, such as light"
+                raise LimelightError(f"{name} is {values[name]!r}, {other}; {todo}", code="start-other")
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
             own["fine_tune_words"] = self.recipe.training.fine_tune_words
         return recipe.override(**own)

@@ -112,8 +112,6 @@ class _Zstandard(io.RawIOBase):
 def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if len(names) != 1:
-        raise LimelightError(
-            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them",
-            code="archive-files",
-        )
+        fault = f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them"
+        raise LimelightError(fault, code="archive-files")
     return archive.open(names[0])

@@ -29,9 +29,8 @@ def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
             parse_float=_check_finite,
         )
     except (ValueError, RecursionError) as error:
-        raise LimelightError(
-            f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}", code="json"
-        ) from error
+        fault = f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}"
+        raise LimelightError(fault, code="json") from error
     if not isinstance(data, dict):
         raise LimelightError(f"{what} is not a JSON object", code="json")
     return data

@@ -80,9 +80,8 @@ def choose_columns(
     for name in given:
         check_column(path, name, names)
     if len(set(given)) < len(given):
-        raise LimelightError(
-            f"{path}: one column cannot be two things; got {', '.join(given)}", code="column-twice"
-        )
+        fault = f"{path}: one column cannot be two things; got {', '.join(given)}"
+        raise LimelightError(fault, code="column-twice")
     if pair is None and text is None and text2 is None:
         pair = _has_pairs(path, names)
     if pair or text2:
@@ -98,16 +97,13 @@ def choose_columns(
 def check_column(path: str | Path, name: str, names: list[str]) -> None:
     """Raise unless exactly one of the columns `names` has this name."""
     if names.count(name) > 1:
-        raise LimelightError(
-            f"{path} has {names.count(name)} columns named {name!r}; rename all but one", code="column-twice"
-        )
+        fault = f"{path} has {names.count(name)} columns named {name!r}; rename all but one"
+        raise LimelightError(fault, code="column-twice")
     if name not in names:
         near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], cutoff=0.8)
         hint = f"did you mean {next(n for n in names if n.lower() == near[0])!r}? It" if near else "it"
-        raise LimelightError(
-            f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}",
-            code="column-missing",
-        )
+        fault = f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}"
+        raise LimelightError(fault, code="column-missing")
 
 
 def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: list[str]) -> tuple[str, str]:
@@ -156,10 +152,8 @@ def _guess(
         warn(f"{path}: taking {longest!r} for the {what}: its texts are the longest; --{what} names another")
         return str(longest)
     if len(found) != 1:
-        raise LimelightError(
-            f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}",
-            code="column-ambiguous",
-        )
+        fault = f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}"
+        raise LimelightError(fault, code="column-ambiguous")
     return found[0]
 
 

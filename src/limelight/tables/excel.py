@@ -251,9 +251,8 @@ def _choose_sheet(book: Any, path: Path, name: str) -> str:
     if name or not sheets:
         if name in sheets:
             return str(sheets[name])
-        raise LimelightError(
-            f"{path} has no sheet {name!r}; it has: {join_names(list(sheets))}", code="sheet-missing"
-        )
+        fault = f"{path} has no sheet {name!r}; it has: {join_names(list(sheets))}"
+        raise LimelightError(fault, code="sheet-missing")
     names = [sheet.name for sheet, _ in found if sheet.state == "visible"] or list(sheets)
     if len(names) > 1:
         other = f"for another: {path.name}#{names[1]}"

@@ -234,9 +234,8 @@ class _JsonTable(_TextTable):
         found = [row for _, row, fault in first if fault is None]
         if not found:
             self.number, _, fault = first[0]
-            raise LimelightError(
-                f"{self.place}: {fault}; every {self.unit} must be a JSON object", code="table-format"
-            )
+            wrong = f"{self.place}: {fault}; every {self.unit} must be a JSON object"
+            raise LimelightError(wrong, code="table-format")
         return list(dict.fromkeys(key for row in found for key in row))
 
     def _picker(self, wanted: Sequence[str | None]) -> Callable[[Any], list[Any]]:
