@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .errors import LimelightError
+from .errors import wrong_model
 from .network.torch.network import Network, Spelled
 from .runtime.folder import BUNDLED, open_folder, save_folder
 from .text.spelling import piece_tables
@@ -43,7 +43,7 @@ class Reader(InputModule):
         self._parts = parts = open_folder(folder)
         if not parts.is_reader:
             fault = f"{folder} is a trained model; a reader is needed, such as limelight pretrain makes"
-            raise LimelightError(fault, code="model-kind")
+            raise wrong_model(fault)
         self.tokenizer = parts.tokenizer
         self.network = Network(parts.recipe.model, len(parts.tokenizer))
         weights = {name: torch.from_numpy(np.array(array)) for name, array in parts.weights.items()}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import LimelightError, check_at_least, check_choice, tidy_os_errors
+from ..errors import LimelightError, check_at_least, check_choice, damaged, needs_extra, tidy_os_errors
 from ..runtime.runner import progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers, write_file
 from ..storage.json_file import parse_object
@@ -111,8 +111,7 @@ def _count(folder: Path, pieces: Sequence[Piece], before: int) -> Summary:
     for piece, done in zip(pieces, found, strict=True):
         lost = done.rows_in - done.rows_out - len(done.skipped)
         if lost or done.file != piece.file.name or piece.rows not in (None, done.rows_in):
-            fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
-            raise LimelightError(fault, code="file-damaged")
+            raise damaged(f"{done.out} has {done.rows_out:,} rows, not those of {done.file}")
     skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
     if skipped:
         with atomic_file(folder / SKIPPED) as file:
@@ -154,7 +153,7 @@ def _unfit(fault: str, code: str) -> LimelightError:
 
 def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | None) -> None:
     if find_spec("pyarrow") is None:
-        raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'", code="needs-extra")
+        raise needs_extra("bulk jobs need pyarrow: pip install '.[ray]'")
     if is_remote(str(out)):
         fault = f"{out} is not a folder; write to a file system that all workers share"
         raise LimelightError(fault, code="remote-output")

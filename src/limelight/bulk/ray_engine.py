@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, conflict, needs_extra
 from ..text.parallel import count_cores
 from .pieces import Piece
 from .work import Done, Worker
@@ -46,8 +46,7 @@ def _cores_per_gpu(resources: dict[str, float]) -> int:
     (8, 1)
     """
     if not resources.get("GPU"):
-        fault = "device is 'cuda', but the Ray cluster has no GPU; leave out the device"
-        raise LimelightError(fault, code="option-conflict")
+        raise conflict("device is 'cuda', but the Ray cluster has no GPU; leave out the device")
     return max(1, int(resources.get("CPU", 1) // resources["GPU"]))
 
 
@@ -87,7 +86,7 @@ def _cluster(address: str | None, cores: int) -> Iterator[Any]:
     try:
         import ray
     except ImportError:
-        raise LimelightError("--engine ray needs Ray: pip install '.[ray]'", code="needs-extra") from None
+        raise needs_extra("--engine ray needs Ray: pip install '.[ray]'") from None
     if ray.is_initialized():
         yield ray
         return

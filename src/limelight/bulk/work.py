@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular
@@ -75,16 +75,14 @@ class Worker:
         for table, bad in parts:
             if bad and not self.skip_bad:
                 hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
-                fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
-                raise LimelightError(fault, code="row-unusable")
+                raise LimelightError(f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}", code="row-unusable")
             if table.num_rows:
                 writer.write_table(self.predictor(table))
             rows_out += table.num_rows
             skipped += bad
         rows_in = rows_out + len(skipped)
         if piece.rows not in (None, rows_in):
-            fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
-            raise LimelightError(fault, code="file-damaged")
+            raise damaged(f"{name}: {rows_in:,} rows were read, not {piece.rows:,}")
         return Done(piece.out, name, rows_in, rows_out, skipped)
 
 
@@ -136,8 +134,7 @@ def read_done(path: Path, whole: bool = False) -> Done:
         except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
             if getattr(error, "errno", None):  # Arrow calls damage an OSError too, without a number
                 raise
-            fault = f"{path} is damaged; delete it and run this again"
-            raise LimelightError(fault, code="file-damaged") from error
+            raise damaged(f"{path} is damaged; delete it and run this again") from error
 
 
 def _read_record(file: BinaryIO, name: str, whole: bool) -> tuple[int, dict[str, Any]]:

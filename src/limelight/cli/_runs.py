@@ -17,13 +17,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
     add_shared(group, *COLUMNS)
-    add_flag(
-        group,
-        "--reasons",
-        "COL",
-        "column of words that are the reason for the label, separated by |: they are "
-        "learnt once more alone; rows may have none",
-    )
+    about = "column of words that are the reason for the label, separated by |: they are learnt once more"
+    add_flag(group, "--reasons", "COL", f"{about} alone; rows may have none")
     add_flag(group, "--not-reasons", "COL", "column of words that must not be a reason")
     add_flag(group, "--dev", "FILE", "development table; may be repeated", action="append")
     add_flag(
@@ -38,13 +33,9 @@ def data_from(args: argparse.Namespace) -> dict[str, Any]:
     if args.holdout and args.dev:
         raise conflict("--dev and --holdout cannot be used together; give only one")
     files = {"train": args.data, "dev": args.dev, "test": args.test}
-    return {
-        "tables": {name: list(paths) for name, paths in files.items() if paths},
-        "columns": {
-            name: getattr(args, name) for name in ("text", "label", "text2", "reasons", "not_reasons")
-        },
-        "holdout": args.holdout, "on_bad": on_bad(args),
-    }  # fmt: skip
+    tables = {name: list(paths) for name, paths in files.items() if paths}
+    columns = {name: getattr(args, name) for name in ("text", "label", "text2", "reasons", "not_reasons")}
+    return {"tables": tables, "columns": columns, "holdout": args.holdout, "on_bad": on_bad(args)}
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -66,9 +57,7 @@ def run_job(args: argparse.Namespace, job: Any, **more: Any) -> Any:
             device=args.device, show=not args.quiet, resume=bool(args.resume),
             checkpoint_every=60 * args.checkpoint_minutes, **more,
         )  # fmt: skip
-    except (
-        KeyboardInterrupt
-    ):  # while tables or a teacher are read or the result is written, or a second Ctrl-C
+    except KeyboardInterrupt:  # while tables or a teacher are read or a result is written, or a second Ctrl-C
         if not job.is_resumable():
             raise
         raise SystemExit(print_resume(job)) from None

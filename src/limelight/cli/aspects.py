@@ -46,21 +46,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Give the model other aspects if that is asked for, and list them."""
     from ..aspects.seeds import Aspects
-    from ..runtime.edits import read_aspects, write_aspects
+    from ..runtime.edits import read_aspects, read_forbidden, write_aspects, write_forbidden
+    from ..storage.files import write_file
 
     _check(args)
     searched = _find(args)
     if searched is not None:
-        found, edit = searched.aspects, f"find {args.find}"
+        found, edit = Aspects(each.aspect for each in searched.found), f"find {args.find}"
     elif args.set is not None:
         found, edit = Aspects.of(args.set), f"set {args.set}"
     else:
         found, edit = read_aspects(args.model), ""
     if args.out:
-        _save(found, args)
+        content = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+        write_file(args.out, f"{content}\n", args.overwrite)
     if edit:
         write_aspects(args.model, found, edit)
-    forbidden = _forbidden(args)
+    if args.forbid is not None or args.allow is not None:
+        write_forbidden(args.model, _words(args.forbid), _words(args.allow))
+    forbidden = read_forbidden(args.model)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = searched.format() if searched is not None else _format(args.model, found)
     if searched is not None:
@@ -71,13 +75,6 @@ def run(args: argparse.Namespace) -> None:
         data["saved"] = args.out
         text += f"\nsaved {args.out}"
     print_result(args, data, text)
-
-
-def _save(aspects: Aspects, args: argparse.Namespace) -> None:
-    from ..storage.files import write_file
-
-    content = json.dumps(aspects.to_dict(), indent=1, ensure_ascii=False)
-    write_file(args.out, f"{content}\n", args.overwrite)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -100,15 +97,6 @@ def _words(given: str | None) -> list[str]:
     return [] if given is None else given.split(",")
 
 
-def _forbidden(args: argparse.Namespace) -> list[str]:
-    """The words that the model must not read, after --forbid and --allow."""
-    from ..runtime.edits import read_forbidden, write_forbidden
-
-    if args.forbid is None and args.allow is None:
-        return read_forbidden(args.model)
-    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
-
-
 class _Search(NamedTuple):
     """What --find has found, and where."""
 
@@ -117,16 +105,9 @@ class _Search(NamedTuple):
     rows: int
     name: str  # of the table
 
-    @property
-    def aspects(self) -> Aspects:
-        from ..aspects.seeds import Aspects
-
-        return Aspects(each.aspect for each in self.found)
-
     def to_json(self) -> dict[str, Any]:
-        about = {
-            each.aspect.name: {"share": each.share, "examples": list(each.examples)} for each in self.found
-        }
+        found = self.found
+        about = {each.aspect.name: {"share": each.share, "examples": list(each.examples)} for each in found}
         return {"data": self.name, "texts": self.read, "rows": self.rows, "aspects": about}
 
     def format(self) -> str:

@@ -85,14 +85,9 @@ def _format(found: Health) -> str:
         lines.append("\n".join(found.remarks))
     lines.append(found.about_suspects)
     if found.suspects:
+        texts = {each.row: _short(found.texts[each.row]) for each in found.suspects[:SHOWN]}
         rows = [
-            [
-                found.number(each.row),
-                f"{each.chance:.1%}",
-                each.label,
-                each.suggested,
-                _short(found.texts[each.row]),
-            ]
+            [found.number(each.row), f"{each.chance:.1%}", each.label, each.suggested, texts[each.row]]
             for each in found.suspects[:SHOWN]
         ]
         lines.append(table(["row", "chance", "label", "suggested", "text"], rows))

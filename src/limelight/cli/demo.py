@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config.presets import AUTO
-from ..errors import LimelightError
+from ..errors import name_taken
 from ._flags import add_flag, add_shared, check_least
 from ._results import metrics_table
 from ._streams import print_painted
@@ -69,7 +69,8 @@ def run(args: argparse.Namespace) -> None:
     dataset = bundled(recipe, args.sentences, chooser)
     recipe = chooser.recipe if chooser else recipe
     rows = dataset.facts["rows"]
-    _log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
+    sizes = f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences"
+    print(sizes, file=sys.stderr, flush=True)
     fitted = fit(dataset, recipe)
     if fitted.interrupted:
         raise KeyboardInterrupt
@@ -90,7 +91,7 @@ def _check_out(out: Path) -> None:
     from ..storage.files import check_replaceable, check_writable
 
     if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
-        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
+        raise name_taken(f"{out} is a model folder; choose another --out")
     check_writable(out)
     try:
         is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
@@ -99,7 +100,7 @@ def _check_out(out: Path) -> None:
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
         not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
-        raise LimelightError(not_ours, code="exists")
+        raise name_taken(not_ours)
     check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
@@ -115,11 +116,6 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     return Model.load(out)
 
 
-def _log(line: str) -> None:
-    """Say how far it is, on standard error."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def _similar() -> str:
     """For a few queries, the most similar of the held-out sentences."""
     from ..bundled import sentences
@@ -127,7 +123,9 @@ def _similar() -> str:
 
     reader = Reader.load()
     texts = [text for text in sentences("test")[0] if len(text) <= 90]  # that fit into a line
-    _log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
+    print(
+        f"reading {len(texts):,} sentences: the bundled reader needs no labels", file=sys.stderr, flush=True
+    )
     similarity = reader.encode(QUERIES) @ reader.encode(texts).T  # (queries, texts)
     lines = ["Without a label: what is said most similarly in the held-out sentences"]
     for query, values in zip(QUERIES, similarity, strict=True):

@@ -68,14 +68,15 @@ def run(args: argparse.Namespace) -> None:
     if need_label and not args.summary:
         check_task(model)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
-    take = _rows if args.label == given else _rows_if_label_fits
-    rows, data, need_label = take(args, opened, model, need_label, list(further.values()))
-    values = (
-        dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
-    )
+    guessed = args.label != given
+    rows, data, need_label = _rows(args, opened, model, need_label, guessed, list(further.values()))
+    cells = zip(*(row.cells for row in rows), strict=True) if further else ()
+    values = dict(zip(further, cells, strict=True))
     columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
     how = {**columns, "overwrite": args.overwrite}
-    texts, labels, second = _columns(rows, need_label)
+    texts = [row.text for row in rows]
+    labels = [row.label for row in rows] if need_label else None
+    second = [row.text2 or "" for row in rows] if rows[0].text2 is not None else None
     if args.summary:
         page = save_summary(
             args.out, model, texts, labels, title=args.title or "", progress=on_terminal(), **how
@@ -122,30 +123,24 @@ def _find_label(args: argparse.Namespace, table: Table, model: Model) -> str | N
     return choose_columns(args.data, text, names=[text, *found]).label if found else None
 
 
-def _rows_if_label_fits(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
-) -> tuple[list[Row], str, bool]:
-    """As `_rows`, but without labels if the column guessed for them holds anything else."""
-    table.hold()
-    try:
-        return _rows(args, table, model, need_label, further)
-    except LimelightError as error:
-        found = _rows(args, table, model, False, further)  # an error again if the labels are not to blame
-        warn(f"going without labels: the guessed column {args.label!r} does not fit: {error}")
-        return found
-
-
 def _rows(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
-) -> tuple[list[Row], str, bool]:
-    """The rows of a table, its name, and whether the rows have labels."""
-    given = args if need_label else argparse.Namespace(**{**vars(args), "label": None})
-    rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further, table=table)
-    return rows, name, need_label
-
-
-def _columns(rows: list[Row], need_label: bool = True) -> tuple[Any, Any, Any]:
-    """Texts, labels and second texts; None where there are none."""
-    labels = [row.label for row in rows] if need_label else None
-    second = [row.text2 for row in rows] if rows[0].text2 is not None else None
-    return [row.text for row in rows], labels, second
+    args: argparse.Namespace, table: Table, model: Model, need_label: bool, guessed: bool,
+    further: Sequence[str],
+) -> tuple[list[Row], str, bool]:  # fmt: skip
+    """The rows of a table, its name, and whether they have labels: a column guessed for them may not fit."""
+    if guessed:
+        table.hold()
+    fault = None
+    if need_label:
+        try:
+            rows, _, name = sample(args, model, sys.maxsize, further=further, table=table)
+            return rows, name, True
+        except LimelightError as error:
+            if not guessed:
+                raise
+            fault = error
+    given = argparse.Namespace(**{**vars(args), "label": None})
+    rows, _, name = sample(given, model, sys.maxsize, need_label=False, further=further, table=table)
+    if fault is not None:  # and so the labels are to blame
+        warn(f"going without labels: the guessed column {args.label!r} does not fit: {fault}")
+    return rows, name, False

@@ -1,5 +1,5 @@
-"""What rows of attention read: their words over many texts, names such as "negation: not, no, never", and groups
-that read the same words of one text, because thirty separate rows are too many to look at.
+"""What rows of attention read: their words over many texts, names such as "negation: not, no, never",
+and groups that read the same words of one text, because thirty separate rows are too many to look at.
 """
 
 from __future__ import annotations

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import captions
-from .aspect_maps import AspectMaps
 from .colours import DARK, LEVELS, LIGHT, HeatMap, rgb
 from .links import Links, signed, word_name
-from .picture import Picture, make_picture
+from .picture import AspectMaps, Picture, make_picture
 from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
 

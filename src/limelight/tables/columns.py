@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ PAIRS = (
     ("text_a", "text_b"), ("sentence_a", "sentence_b"), ("question1", "question2"),
 )  # fmt: skip
 MIN_TEXT = 20  # characters, on average, of texts that are known by their length
+_ambiguous = partial(LimelightError, code="column-ambiguous")
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,8 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
         return text, text2
     pairs = [(a, b) for a, b in _usual_pairs(names) if text in (None, a) and text2 in (None, b)]
     if len(pairs) != 1:
-        raise LimelightError(
-            f"{path}: which two columns are the pair of texts? Name them (--text, --text2); "
-            f"it has the columns: {join_names(names)}",
-            code="column-ambiguous",
-        )
+        which = f"{path}: which two columns are the pair of texts? Name them (--text, --text2)"
+        raise _ambiguous(f"{which}; it has the columns: {join_names(names)}")
     return pairs[0]
 
 
@@ -135,11 +134,8 @@ def _has_pairs(path: str | Path, names: list[str]) -> bool:
     single = [name for name in names if _spell(name) in TEXTS]
     for first, second in pairs:
         if first in single:
-            raise LimelightError(
-                f"{path} has the columns {first!r} and {second!r}: are these pairs of texts? For pairs add "
-                f"--text2 {second}, for single texts --text {first}",
-                code="column-ambiguous",
-            )
+            which = f"{path} has the columns {first!r} and {second!r}: are these pairs of texts?"
+            raise _ambiguous(f"{which} For pairs add --text2 {second}, for single texts --text {first}")
     return len(pairs) == 1 and not single
 
 
@@ -152,8 +148,9 @@ def _guess(
         warn(f"{path}: taking {longest!r} for the {what}: its texts are the longest; --{what} names another")
         return str(longest)
     if len(found) != 1:
-        fault = f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}"
-        raise LimelightError(fault, code="column-ambiguous")
+        raise _ambiguous(
+            f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}"
+        )
     return found[0]
 
 
@@ -161,9 +158,8 @@ def _longest(rows: list[Sequence[Any]], names: list[str]) -> str | None:
     """The column whose texts are by far the longest of some rows; none where a header may be missing."""
     if not rows or any(name.replace(".", "").isdecimal() for name in names):
         return None
-    lengths = [
-        sum(len(x) for x in column if isinstance(x, str)) / len(rows) for column in zip(*rows, strict=True)
-    ]
+    columns = zip(*rows, strict=True)
+    lengths = [sum(len(x) for x in column if isinstance(x, str)) / len(rows) for column in columns]
     *others, longest = sorted(lengths)
     name = names[lengths.index(longest)]
     is_clear = longest >= max(MIN_TEXT, 2 * len(name), *(2 * each for each in others))

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, damaged, needs_extra, no_rows, warn
 from ..storage.compression import tidy_reading
 from .abstract import CellTable
 from .cells import KeptColumns, as_text, as_unicode, find_type, is_formula
@@ -52,8 +52,7 @@ class ExcelTable(CellTable):
     def _header(self) -> list[str]:
         for _, names, _ in self._source:
             return list(names)
-        wrong = f"{self.path} is empty; the first row of its sheet must name the columns"
-        raise LimelightError(wrong, code="no-rows")
+        raise no_rows(f"{self.path} is empty; the first row of its sheet must name the columns")
 
     def _read(self) -> Iterator[tuple[int, Any, str | None]]:
         """The header, then every row that is not empty, by the number that Excel shows."""
@@ -204,7 +203,7 @@ def need_openpyxl(what: str | Path = "writing .xlsx") -> Any:
         import openpyxl
         import openpyxl.cell
     except ImportError:
-        raise LimelightError(f"{what} needs openpyxl: pip install '.[excel]'", code="needs-extra") from None
+        raise needs_extra(f"{what} needs openpyxl: pip install '.[excel]'") from None
     return openpyxl
 
 
@@ -270,4 +269,4 @@ def _tidy(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise LimelightError(f"{path} is not a readable .xlsx file ({reason})", code="file-damaged") from None
+        raise damaged(f"{path} is not a readable .xlsx file ({reason})") from None

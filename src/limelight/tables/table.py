@@ -187,16 +187,12 @@ def _records(lines: BoundedLines[str], path: Path) -> Iterator[list[str]]:
         lines.start_row()
         first = next(rest, "")
     usual = "\t" if table_format(path) == "tsv" else _separator(first)
+    rows = itertools.chain([first] if first else [], rest)
     try:  # strict: an unclosed quotation mark must not silently swallow the rest of the file
-        yield from csv.reader(
-            itertools.chain([first] if first else [], rest),
-            delimiter=stated[1] if stated else usual,
-            strict=True,
-        )
+        yield from csv.reader(rows, delimiter=stated[1] if stated else usual, strict=True)
     except csv.Error as error:
-        where = (
-            f"line {lines.begin}" if lines.number <= lines.begin else f"lines {lines.begin} to {lines.number}"
-        )
+        begin, end = lines.begin, lines.number
+        where = f"line {begin}" if end <= begin else f"lines {begin} to {end}"
         unclosed = str(error) == "unexpected end of data"
         what = "a quotation mark is never closed" if unclosed else error
         todo = "a field with a quotation mark in it must be quoted, with the mark doubled"
