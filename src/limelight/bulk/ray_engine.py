@@ -40,11 +40,7 @@ def run_on_ray(
 
 
 def _cores_per_gpu(resources: dict[str, float]) -> int:
-    """The cores that split words for each GPU of a cluster.
-
-    >>> _cores_per_gpu({"CPU": 64.0, "GPU": 8.0}), _cores_per_gpu({"CPU": 2.0, "GPU": 4.0})
-    (8, 1)
-    """
+    """The cores that split words for each GPU of a cluster."""
     if not resources.get("GPU"):
         raise conflict("device is 'cuda', but the Ray cluster has no GPU; leave out the device")
     return max(1, int(resources.get("CPU", 1) // resources["GPU"]))

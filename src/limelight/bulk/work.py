@@ -70,7 +70,6 @@ class Worker:
         return done
 
     def _write(self, writer: Any, parts: Iterable[tuple[Any, Bad]], piece: Piece) -> Done:
-        """Write the rows, and count them."""
         name, rows_out, skipped = piece.file.name, 0, Bad()
         for table, bad in parts:
             if bad and not self.skip_bad:

@@ -121,13 +121,7 @@ def _warning_printer() -> Callable[..., None]:
 
 
 def _with_flags(line: str) -> str:
-    """Spell options as flags. A single word is replaced only where it can be nothing else.
-
-    >>> _with_flags("max_length is -4; it must be at least 0"), _with_flags("rows is -1; it must be 1")
-    ('--max-length is -4; it must be at least 0', '--rows is -1; it must be 1')
-    >>> _with_flags("x.csv has no column 'max_length'; the rows are 3")
-    "x.csv has no column 'max_length'; the rows are 3"
-    """
+    """Spell options as flags. A single word is replaced only where it can be nothing else."""
     from ..config.recipe import options
 
     long = "|".join(name for name in options() if "_" in name)

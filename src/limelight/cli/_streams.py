@@ -24,7 +24,9 @@ def on_terminal() -> bool:
 @contextlib.contextmanager
 def utf8_streams() -> Iterator[None]:
     """Print any text whatever the locale says, and progress wherever it can be shown."""
-    _reserve_descriptors()
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # no file is to get the descriptor of a closed stream, into which libraries may print
+    os.close(handle)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -104,10 +106,3 @@ class VisibleStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unfiltered, name)
-
-
-def _reserve_descriptors() -> None:
-    """Keep files from getting the descriptor of a closed stream, into which libraries may print."""
-    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(handle)

@@ -144,7 +144,6 @@ def _format(model: str, aspects: Aspects) -> str:
 
 
 def _format_aspect(aspect: Aspect, note: str = "") -> str:
-    """A name with a note, and below it the words."""
     words = ", ".join(aspect.seeds) + (f"; not: {', '.join(aspect.excluded)}" if aspect.excluded else "")
     lines = textwrap.fill(words, 100, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
     return f"{aspect.name}{note}\n{lines}"

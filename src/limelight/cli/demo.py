@@ -36,6 +36,13 @@ QUERIES = (
 )  # fmt: skip
 MIN_SENTENCES = 20  # the first 20 sentences have every class more than once
 SHOWN = (2039, 920, 286, 1215, 819, 679, 846, 1142, 879)  # held-out sentences of reviews to draw
+NEXT_STEPS = """
+Finished in {seconds:.0f} s. These and more pictures as a page: {page}
+
+What to try next:
+  limelight explain {model} "The soup was cold but the waiter was lovely."
+  limelight info {model}
+  limelight train your.csv --text COLUMN --label COLUMN --out model"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
         return
     print(f"\nHow it answers for sentences it has not seen\n{metrics_table(figures)}\n")
     print_painted("\n\n".join(readings))
-    print(_next_steps(out, time.monotonic() - started))
+    print(NEXT_STEPS.format(seconds=time.monotonic() - started, page=out / "index.html", model=out / "model"))
 
 
 def _check_out(out: Path) -> None:
@@ -123,9 +130,8 @@ def _similar() -> str:
 
     reader = Reader.load()
     texts = [text for text in sentences("test")[0] if len(text) <= 90]  # that fit into a line
-    print(
-        f"reading {len(texts):,} sentences: the bundled reader needs no labels", file=sys.stderr, flush=True
-    )
+    reading = f"reading {len(texts):,} sentences: the bundled reader needs no labels"
+    print(reading, file=sys.stderr, flush=True)
     similarity = reader.encode(QUERIES) @ reader.encode(texts).T  # (queries, texts)
     lines = ["Without a label: what is said most similarly in the held-out sentences"]
     for query, values in zip(QUERIES, similarity, strict=True):
@@ -181,13 +187,3 @@ def _about(model: Model) -> list[str]:
         f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
         "are some of these sentences, with the class it predicts, its probability, and the true label."
     ]
-
-
-def _next_steps(out: Path, seconds: float) -> str:
-    return f"""
-Finished in {seconds:.0f} s. These and more pictures as a page: {out / "index.html"}
-
-What to try next:
-  limelight explain {out / "model"} "The soup was cold but the waiter was lovely."
-  limelight info {out / "model"}
-  limelight train your.csv --text COLUMN --label COLUMN --out model"""

@@ -141,7 +141,6 @@ def _parts(hit: Hit) -> Iterator[str]:
 
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:
-    """A part of a score, and what it is made of."""
     rest = total - sum(share for _, share in parts)
     parts = [*parts, ("others", rest)] if parts and abs(rest) >= 0.005 else parts
     shown = ", ".join(f"{word} {share:.2f}" for word, share in parts)

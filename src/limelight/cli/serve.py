@@ -77,7 +77,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _models(args: argparse.Namespace) -> list[str]:
-    """The models that are given, or else the index's."""
     if args.writable and args.index is None:
         raise conflict("--writable is for an index; give --index")
     if args.models or args.index is None:

@@ -53,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     given, preset_given = given_options(args), bool(args.preset)
     outcome: Outcome = run_job(args, job, given=given, preset_given=preset_given)
     if outcome.interrupted:
-        return _report_interruption(job, outcome)
+        trained = outcome.fitted.state.is_model
+        kept = f"; the best model so far is in {outcome.out}" if trained else ""
+        return print_resume(job, kept) if outcome.facts or not trained else 1
     if outcome.facts:
         data = {"out": str(outcome.out), "best_epoch": outcome.fitted.state.best_epoch + 1}
         data |= {key: outcome.facts[key] for key in ("results", "baselines") if key in outcome.facts}
@@ -133,9 +135,3 @@ def _rising_measure(history: list[dict[str, Any]], epochs: int) -> str:
     records = [record for record in history if f"dev_{name}" in record]
     scores = [record.get(f"dev_weighted_{name}", record[f"dev_{name}"]) for record in records]
     return name if len(scores) == epochs > 1 and max(scores[:-1]) < scores[-1] < 1 else ""
-
-
-def _report_interruption(job: TrainJob, outcome: Outcome) -> int:
-    trained = outcome.fitted.state.is_model
-    kept = f"; the best model so far is in {outcome.out}" if trained else ""
-    return print_resume(job, kept) if outcome.facts or not trained else 1

@@ -76,7 +76,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             setattr(self, name, given.get(name))
 
     def _recipe(self) -> Recipe:
-        """The preset with the options that were passed."""
         given = self._given()
         if isinstance(self.class_weight, Mapping):
             del given["class_weight"]
@@ -103,7 +102,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @property
     def _modules(self) -> Modules:
-        """The parts that are the user's own."""
         return split_modules(vars(self))[1]
 
     def _fit(
@@ -147,7 +145,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return None if given is None else Chooser(recipe, given, cores)
 
     def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets) -> Self:
-        """Train, and keep the model."""
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 

@@ -245,7 +245,6 @@ def render_style(environment: Environment, name: str, **given: Any) -> Markup:
 
 
 def _custom_properties(theme: Theme) -> str:
-    """The colours of a theme as CSS custom properties."""
     scales = (("h", theme.warm), ("c", theme.cold))
     colours = {
         **{name: getattr(theme, name) for name in ("paper", "ink", "muted", "line")},

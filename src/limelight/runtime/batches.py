@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import Any, Self
@@ -205,16 +205,12 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
     frequent_share = sum(word in frequent for word in words) / len(words)
     few = known_share < FEWEST_KNOWN and frequent_share < FEWEST_FREQUENT
     fewer = known_share < MOST_KNOWN and frequent_share < MOST_FREQUENT
-    if few or (fewer and _small_words(words, frequent) >= SMALL_SHARE * len(words)):
+    others = [word.lower() for word in words if word not in frequent]
+    small = max(sum(word in each for word in others) for each in SMALL_WORDS.values())  # of one language
+    if few or (fewer and small >= SMALL_SHARE * len(words)):
         wrong = f"only {known_share:.0%} of the words are known"
         todo = f"are the texts in a language that it cannot read? 'reader-multilingual' reads {LANGUAGES}"
         warn(f"{wrong}: {todo}; limelight pretrain --pairs makes readers of others")
-
-
-def _small_words(words: Sequence[str], frequent: Set[str]) -> int:
-    """How many are small words of one language that are not frequent in the vocabulary."""
-    others = [word.lower() for word in words if word not in frequent]
-    return max(sum(word in small for word in others) for small in SMALL_WORDS.values())
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -154,18 +154,13 @@ def _parse_config(content: bytes) -> dict[str, Any]:
     if kind not in FILES:
         raise damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
     files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
-    if _has_module(config["recipe"]):  # PyTorch runs them: there are no graphs
+    model = config["recipe"].get("model")
+    model = model if isinstance(model, dict) else {}
+    if model.get("encoder") in MODULES or model.get("pooling") == POOLING_MODULE:  # PyTorch runs them
         files = tuple(name for name in files if not name.endswith(".onnx"))
     if set(config["files"]) != set(files):
         raise damaged(f"config.json must list exactly the files {', '.join(files)}")
     return config
-
-
-def _has_module(recipe: Mapping[str, Any]) -> bool:
-    model = recipe.get("model")
-    if not isinstance(model, dict):
-        return False
-    return model.get("encoder") in MODULES or model.get("pooling") == POOLING_MODULE
 
 
 def saved_kind(path: Path) -> str:

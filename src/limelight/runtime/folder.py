@@ -218,10 +218,8 @@ def folder_of(name: str | Path) -> Path:
         raise bad_value(fault)
     if not is_reader(name):
         return Path(name)
-    return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))
-
-
-def _installed_reader() -> Path:
+    if str(name) != MULTILINGUAL:
+        return BUNDLED.with_name(str(name))
     found = find_spec(PACKAGE.replace("-", "_"))
     if found is None or not found.submodule_search_locations:
         fault = f"{MULTILINGUAL} is a package of its own: pip install {PACKAGE}"

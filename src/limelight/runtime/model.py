@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -32,12 +32,20 @@ from .devices import DeviceOptions
 from .edits import write_aspects
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .runner import progress_bar
+from .runner import BatchOptions, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
+
+
+class ReadingOptions(TypedDict, total=False):
+    """What `Model.read` can be asked for."""
+
+    without_rows: Sequence[int]  # of M, from 0
+    against: Label | None
+    label: Label | None
 
 
 class Asked(NamedTuple):
@@ -140,10 +148,7 @@ class Model(Embedder):
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
         check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
-        return self._with(Aspects.of(aspects))
-
-    def _with(self, found: Aspects) -> Model:
-        other = copy.copy(self)
+        other, found = copy.copy(self), Aspects.of(aspects)
         other.aspects = found
         other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
         return other
@@ -160,15 +165,14 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         abstain_below: float | None = None,
-        batch_words: int | None = None,
-        progress: bool = False,
+        **how: Unpack[BatchOptions],
     ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
         With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
         have several labels, a tuple of them for each; of a regression model, numbers.
         """
-        outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
+        outputs = self.predict_proba(texts, texts2, **how)
         found = self.decide(outputs)
         answers = find_task(self.task).to_labels(found, self.labels)
         if abstain_below is None:
@@ -203,28 +207,18 @@ class Model(Embedder):
         return threshold_for(curve, precision, rows).threshold
 
     def predict_proba(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        batch_words: int | None = None,
-        progress: bool = False,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`.
 
         Where a text may have several labels, each has a probability of its own. A regression model gives its
         numbers (texts, 1).
         """
-        parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
+        parts = self.predict_proba_stream(texts, texts2, **how)
         return collect(parts, count_texts(texts), (len(self.labels),))
 
     def predict_proba_stream(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        batch_words: int | None = None,
-        progress: bool = False,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
     ) -> Iterator[np.ndarray]:
         """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
 
@@ -233,8 +227,8 @@ class Model(Embedder):
         self._check_kind(texts2)
         run = self._runner
         if texts2 is None:
-            return run.stream(run.sentences, run.probabilities, batch_words, progress, texts)
-        return run.stream(run.pair_sentences, run.pair_probabilities, batch_words, progress, texts, texts2)
+            return run.stream(run.sentences, run.probabilities, texts, **how)
+        return run.stream(run.pair_sentences, run.pair_probabilities, texts, texts2, **how)
 
     # ------------------------------------------------------------ embeddings
 
@@ -257,13 +251,7 @@ class Model(Embedder):
     # ------------------------------------------------------------ readings
 
     def read(
-        self,
-        text: str,
-        text2: str | None = None,
-        *,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        self, text: str, text2: str | None = None, **how: Unpack[ReadingOptions]
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
@@ -274,21 +262,15 @@ class Model(Embedder):
 
         >>> model.read("Nice room, rude staff", label=2, against=4)  # why 2, not 4?  # doctest: +SKIP
         """
-        texts2, asked = None if text2 is None else [text2], self._asked(without_rows, against, label, SCORED)
-        found: Reading | PairReading = next(self._read_all([text], texts2, False, asked))
+        texts2 = None if text2 is None else [text2]
+        found: Reading | PairReading = next(self._read_all([text], texts2, False, self._asked(SCORED, **how)))
         return found
 
     def read_many(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[ReadingOptions]
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        found: Any = self.read_stream(texts, texts2, without_rows=without_rows, against=against, label=label)
+        found: Any = self.read_stream(texts, texts2, **how)
         return list(found)
 
     def read_stream(
@@ -297,16 +279,15 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         progress: bool = False,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        **how: Unpack[ReadingOptions],
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
-        return self._read_all(texts, texts2, progress, self._asked(without_rows, against, label, 0))
+        return self._read_all(texts, texts2, progress, self._asked(0, **how))
 
     def _asked(
-        self, without_rows: Sequence[int], against: Label | None, label: Label | None, most: int
-    ) -> Asked:
+        self, most: int, without_rows: Sequence[int] = (), against: Label | None = None,
+        label: Label | None = None,
+    ) -> Asked:  # fmt: skip
         off, count, answers = list(without_rows), self.embedding_shape[0], find_task(self.task)
         if any(not 0 <= row < count for row in off):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
@@ -437,7 +418,6 @@ class Model(Embedder):
         self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], about: int | None,
         decided: list[np.ndarray], rows: np.ndarray, biases: list[float], scores: Scores | None,
     ) -> Reading:  # fmt: skip
-        """The reading with what decided each of the classes."""
         recipe, support, in_mean = self.recipe.model, None, None
         if about is None and find_task(self.task).is_ordered:
             decided, support, biases = decided[:1], decided[1], biases[:1]

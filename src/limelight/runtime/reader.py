@@ -164,7 +164,7 @@ class Reader(Embedder, metaclass=_KnownToTopicLibraries):
         _check_count("batch_size", batch_size)
         run = self._runner
         compute: Any = partial(run.vectors, max_sentences=batch_size, unit_length=normalize_embeddings)
-        return run.stream(run.sentences, compute, None, show_progress_bar, texts)
+        return run.stream(run.sentences, compute, texts, progress=show_progress_bar)
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """The cosines of all pairs, (n, m); a tensor if tensors are given."""
@@ -264,11 +264,7 @@ def _to_tensor(array: np.ndarray, device: str) -> Any:
 
 
 def _unit_rows(vectors: Any) -> np.ndarray:
-    """(n, size), of length 1, from one vector or several: arrays, tensors, lists of either.
-
-    >>> _unit_rows([[0.0, 4.0], [2.0, 0.0]]).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
+    """(n, size), of length 1, from one vector or several: arrays, tensors, lists of either."""
     if isinstance(vectors, list | tuple):
         vectors = [_to_array(each) for each in vectors]
     rows = np.atleast_2d(np.asarray(_to_array(vectors), np.float32))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,13 @@ CHUNK_TEXTS = 64, 4096  # at least, at most
 T = TypeVar("T")
 Prepare = Callable[[list[Any]], T]  # some texts or pairs -> their word ids
 Compute = Callable[[T, int], np.ndarray]  # (word ids, words of a batch) -> their rows
+
+
+class BatchOptions(TypedDict, total=False):
+    """How many texts are read."""
+
+    batch_words: int | None  # of a batch, with padding; by default as many as suit the device
+    progress: bool  # whether to show a bar
 
 
 class Runner(ABC):
@@ -131,17 +138,13 @@ class Runner(ABC):
         return [found[k] for k in range(len(texts))]
 
     def stream(
-        self,
-        prepare: Prepare[T],
-        compute: Compute[T],
-        budget: int | None,
-        progress: bool,
-        *texts: Iterable[str],
-    ) -> Iterator[np.ndarray]:
+        self, prepare: Prepare[T], compute: Compute[T], *texts: Iterable[str],
+        batch_words: int | None = None, progress: bool = False,
+    ) -> Iterator[np.ndarray]:  # fmt: skip
         """Prepare and compute texts, or pairs of two columns, as many at a time as memory should hold."""
         total, columns = count_texts(texts[0]), [check_texts(each) for each in texts]
         given = columns[0] if len(columns) == 1 else check_pairs(*columns)
-        budget = self.batch_words if budget is None else budget
+        budget = self.batch_words if batch_words is None else batch_words
         check_at_least("batch_words", budget, 1)
         with progress_bar(total) if progress else nullcontext() as bar:
             for rows in self.map_chunks(given, prepare, lambda prepared: compute(prepared, budget)):

@@ -78,7 +78,6 @@ class Table(ABC):
         return Aside(self.path)
 
     def _look(self, most: int) -> list[Any]:
-        """The first of what the file gives."""
         self._head += islice(self._source, most - len(self._head))
         return self._head
 

@@ -148,9 +148,8 @@ def _guess(
         warn(f"{path}: taking {longest!r} for the {what}: its texts are the longest; --{what} names another")
         return str(longest)
     if len(found) != 1:
-        raise _ambiguous(
-            f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}"
-        )
+        which = f"{path}: which column is the {what}? Name it (--{what})"
+        raise _ambiguous(f"{which}; it has: {join_names(names)}")
     return found[0]
 
 

@@ -102,16 +102,11 @@ class ExcelTable(CellTable):
 
 
 def _fill(cells: dict[int, Any], width: int) -> list[Any]:
-    """The cells of a row in order."""
     return [cells.get(column) for column in range(1, width + 1)]
 
 
 def _value(cell: Any) -> Any:
-    """Dates as text, and text as it was before it was escaped.
-
-    >>> _value(datetime.datetime(2026, 5, 1)), _value("_x0041_b"), _value(""), _value(4)
-    ('2026-05-01', 'Ab', None, 4)
-    """
+    """Dates as text, and text as it was before it was escaped."""
     if isinstance(cell, str):
         return _unescape(cell) or None
     if isinstance(cell, datetime.date | datetime.time):
@@ -120,20 +115,12 @@ def _value(cell: Any) -> Any:
 
 
 def _escape(text: str) -> str:
-    """The text as a book holds it: control characters by number, and what only looks like that made safe.
-
-    >>> _escape("two\\r\\nlines"), _escape("_x000D_")
-    ('two_x000D_\\nlines', '_x005F_x000D_')
-    """
+    """The text as a book holds it: control characters by number, and what only looks like that made safe."""
     return _TO_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
 def _unescape(text: str) -> str:
-    """The inverse of `_escape`.
-
-    >>> _unescape("two_x000D_\\nlines"), _unescape("_x005F_x000D_")
-    ('two\\r\\nlines', '_x000D_')
-    """
+    """The inverse of `_escape`."""
     if "_x" not in text:
         return text
     found = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), text)

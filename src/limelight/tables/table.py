@@ -116,11 +116,9 @@ class _TextTable(CellTable):
         return guessed or UTF8
 
     def _header(self) -> list[str]:
-        """The names of the columns."""
         raise NotImplementedError
 
     def _read(self) -> Iterator[Item]:
-        """Every row."""
         raise NotImplementedError
 
     def _tidy(self, rows: Iterator[Item]) -> Iterator[Item]:
