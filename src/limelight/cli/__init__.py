@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
-from ._streams import discard_unwritten, require_output, utf8_streams
+from ._output import discard_unwritten, require_output, utf8_streams
 
 NO_MEMORY = "limelight: out of memory; try a smaller --hidden, --batch-size or --max-length\n"
 # PyTorch's MemoryError, and Python's where there is no room for the stack of a thread or for a library

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, conflict, warn, wrong_model, wrong_task
-from ._flags import on_bad
-from ._streams import on_terminal
+from ._output import on_terminal
+from ._parser import on_bad
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

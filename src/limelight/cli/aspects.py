@@ -9,10 +9,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import conflict
-from ._flags import add_flag, add_shared, check_least
-from ._results import check_out, print_result
+from ._output import check_out, on_terminal, print_result
+from ._parser import add_flag, add_shared, check_least
 from ._rows import sample
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..aspects.find import Found

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._flags import add_flag, add_shared, on_bad
-from ._results import print_result, table
+from ._output import on_terminal, print_result, table
+from ._parser import add_flag, add_shared, on_bad
 from ._rows import open_data
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..labelling.health import Health

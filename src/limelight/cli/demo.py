@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.presets import AUTO
 from ..errors import name_taken
-from ._flags import add_flag, add_shared, check_least
-from ._results import metrics_table
-from ._streams import print_painted
+from ._output import metrics_table, print_painted
+from ._parser import add_flag, add_shared, check_least
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -6,11 +6,10 @@ import argparse
 
 from ..errors import wrong_task
 from ..tables import WRITABLE
-from ._bulk import add_engine, check_no_engine, run_bulk
-from ._flags import add_flag, add_shared
-from ._results import check_out, print_result
+from ._jobs import add_engine, check_no_engine, run_bulk
+from ._output import check_out, on_terminal, print_result
+from ._parser import add_flag, add_shared
 from ._rows import read_rows
-from ._streams import on_terminal
 
 HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ._flags import add_flag, add_recipe, add_shared, given_options, recipe_from
-from ._results import print_result, table
-from ._runs import add_data, data_from
-from ._streams import on_terminal
+from ._jobs import add_data, data_from
+from ._output import on_terminal, print_result, table
+from ._parser import add_flag, add_recipe, add_shared, given_options, recipe_from
 
 HELP = "encode tables once, to train on another machine or several times"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import bad_value, warn, wrong_task
-from ._flags import COLUMNS, add_flag, add_shared, on_bad, threshold_from
-from ._results import FIGURES, metrics_table, print_result, table
+from ._output import FIGURES, metrics_table, on_terminal, print_result, table
+from ._parser import COLUMNS, add_flag, add_shared, on_bad, threshold_from
 from ._rows import open_data
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered

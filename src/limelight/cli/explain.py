@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, bad_value, conflict, no_rows, wrong_task
-from ._flags import COLUMNS, add_flag, add_shared
-from ._results import check_picture, check_words, show_pictures
+from ._output import check_picture, check_words, show_pictures
+from ._parser import COLUMNS, add_flag, add_shared
 from ._rows import read_lines, table_rows
 
 if TYPE_CHECKING:

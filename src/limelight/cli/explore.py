@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, conflict, warn, wrong_task
-from ._flags import COLUMNS, add_flag, add_shared, needs_serve
-from ._results import check_out
+from ._output import check_out, on_terminal
+from ._parser import COLUMNS, add_flag, add_shared, needs_serve
 from ._rows import load_models, sample_rows, table_rows
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import conflict, no_rows, warn
-from ._flags import add_flag, add_shared, on_bad
-from ._results import print_result
+from ._output import on_terminal, print_result
+from ._parser import add_flag, add_shared, on_bad
 from ._rows import standard_input
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..search.index import Index

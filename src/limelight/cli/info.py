@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._flags import add_flag, add_shared, show_value
-from ._results import metrics_table, print_result, table
+from ._output import metrics_table, print_result, table
+from ._parser import add_flag, add_shared, show_value
 
 HELP = "describe a model folder: parameters, recipe, results"
 DESCRIPTION = """\

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._flags import add_flag, add_shared, needs_serve
+from ._parser import add_flag, add_shared, needs_serve
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\

@@ -6,11 +6,10 @@ import argparse
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._bulk import add_engine, check_no_engine, run_bulk
-from ._flags import add_flag, add_shared, threshold_from
-from ._results import check_out, output_format
+from ._jobs import add_engine, check_no_engine, run_bulk
+from ._output import check_out, on_terminal, output_format
+from ._parser import add_flag, add_shared, threshold_from
 from ._rows import read_rows
-from ._streams import on_terminal
 
 HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\

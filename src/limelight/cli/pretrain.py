@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError, conflict
-from ._flags import add_flag, add_section, add_shared, on_bad
-from ._results import print_result
-from ._runs import add_run, print_resume, run_job
+from ._jobs import add_run, print_resume, run_job
+from ._output import print_result
+from ._parser import add_flag, add_section, add_shared, on_bad
 
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, conflict, warn
-from ._flags import COLUMNS, add_flag, add_shared, check_least
-from ._results import check_out, print_result
+from ._output import check_out, on_terminal, print_result
+from ._parser import COLUMNS, add_flag, add_shared, check_least
 from ._rows import sample
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import conflict, no_rows, warn
 from ..tables import WRITABLE
-from ._flags import add_flag, add_shared, check_least
-from ._results import check_out, output_format
+from ._output import check_out, output_format
+from ._parser import add_flag, add_shared, check_least
 from ._rows import standard_input
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import conflict
-from ._flags import add_flag, check_least, needs_serve
+from ._parser import add_flag, check_least, needs_serve
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
-from ._flags import add_flag, add_shared, check_least
-from ._results import check_picture, check_words, show_pictures
+from ._output import check_picture, check_words, show_pictures
+from ._parser import add_flag, add_shared, check_least
 from ._rows import read_rows
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ..config.choice import given_to_choose
 from ..config.presets import AUTO
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError, conflict
-from ._flags import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
-from ._results import metrics_table, print_result
-from ._runs import add_data, add_run, data_from, print_resume, run_job
+from ._jobs import add_data, add_run, data_from, print_resume, run_job
+from ._output import metrics_table, print_result
+from ._parser import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe

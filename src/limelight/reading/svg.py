@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from . import captions
-from .bidi import is_right_to_left, visual_order
 from .colours import LEVELS, HeatMap, colour_class
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
 from .picture import AspectMaps, Picture, make_picture
-from .wrap import Atom, ems, shorten, wrap
+from .wrap import Atom, ems, is_right_to_left, shorten, visual_order, wrap
 
 if TYPE_CHECKING:
     from .comparison import Drawable
