@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import captions
-from .colours import DARK, LEVELS, LIGHT, HeatMap, rgb
+from .colours import DARK, LEVELS, LIGHT, HeatMap
 from .links import Links, signed, word_name
 from .picture import AspectMaps, Picture, make_picture
 from .pieces import FOR_TERMINALS
@@ -200,7 +200,7 @@ def _painter(colour: bool) -> Paint | None:
 
 @cache
 def _code(kind: int, colour: str, true_colour: bool) -> str:
-    red, green, blue = rgb(colour)
+    red, green, blue = bytes.fromhex(colour[1:])  # of #rrggbb
     return f"{kind};2;{red};{green};{blue}" if true_colour else f"{kind};5;{_nearest(red, green, blue)}"
 
 

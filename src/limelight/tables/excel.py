@@ -29,17 +29,12 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring of ECMA-376: a charac
 class ExcelTable(CellTable):
     """The first sheet of a book, or the one after `#`. Its first row that is not empty names the columns."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        file, sheet = split_sheet(path)
-        try:
-            self._book = _open_book(file, self._open)
-            self._sheet = _choose_sheet(self._book, file, sheet)
-            self._source = self._read()
-            self.names = self._header()
-        except BaseException:
-            self.close()
-            raise
+    def begin(self) -> None:
+        file, sheet = split_sheet(self.path)
+        self._book = _open_book(file, self._open)
+        self._sheet = _choose_sheet(self._book, file, sheet)
+        self._source = self._read()
+        self.names = self._header()
 
     def columns(self) -> KeptColumns:
         self.hold()

@@ -18,9 +18,8 @@ from .formats import BadRowError, max_row
 class ParquetTable(Table):
     """A parquet table. Its file gives some rows at a time, as Arrow has them."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._file = self._open.enter_context(_open_parquet(path))
+    def begin(self) -> None:
+        self._file = self._open.enter_context(_open_parquet(self.path))
         self.names = list(self._file.schema_arrow.names)
 
     def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:

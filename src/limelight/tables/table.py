@@ -44,14 +44,13 @@ def open_table(path: str | Path) -> Table:
     """
     path = Path(path)
     check_file(file_of(path))
-    others: dict[str, Callable[[Path], Table]] = {
-        "parquet": ParquetTable,
-        "jsonl": _JsonTable,
-        "json": _JsonArrayTable,
-        "xlsx": ExcelTable,
-        "lines": _LinesTable,
-    }
-    return others.get(table_format(path), _CsvTable)(path)
+    table = _KINDS.get(table_format(path), _CsvTable)(path)
+    try:
+        table.begin()
+    except BaseException:
+        table.close()
+        raise
+    return table
 
 
 def column_names(path: Path) -> list[str]:
@@ -92,19 +91,14 @@ class _Bytes(io.BufferedIOBase):
 class _TextTable(CellTable):
     """A table of lines."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        try:
-            with tidy_reading(path):
-                raw = self._open.enter_context(path.open("rb"))
-                file = self._open.enter_context(decompress(raw, path))
-                head = file.read(HEAD_BYTES)
-            self._bytes, self._encoding = _Bytes(file, head), self._find_encoding(head)
-            self._source = self._tidy(self._read())
-            self.names = self._header()
-        except BaseException:
-            self.close()
-            raise
+    def begin(self) -> None:
+        with tidy_reading(self.path):
+            raw = self._open.enter_context(self.path.open("rb"))
+            file = self._open.enter_context(decompress(raw, self.path))
+            head = file.read(HEAD_BYTES)
+        self._bytes, self._encoding = _Bytes(file, head), self._find_encoding(head)
+        self._source = self._tidy(self._read())
+        self.names = self._header()
 
     def _find_encoding(self, head: bytes) -> str:
         """The encoding that was asked for, or UTF-8, or another that is guessed, which is said."""
@@ -276,3 +270,9 @@ class _JsonArrayTable(_JsonTable):
         except (ValueError, RecursionError) as error:
             raise LimelightError(f"{self.path} is not JSON ({error})", code="table-format") from None
         return ((number, row, _fault(row)) for number, row in enumerate(rows, 1))
+
+
+_KINDS: dict[str, Callable[[Path], Table]] = {
+    "parquet": ParquetTable, "jsonl": _JsonTable, "json": _JsonArrayTable, "xlsx": ExcelTable,
+    "lines": _LinesTable,
+}  # fmt: skip
