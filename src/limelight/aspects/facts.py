@@ -53,10 +53,8 @@ def saved_aspects(fact: Any) -> Aspects:
             raise LimelightError("they are not as Limelight writes them", code="aspects")
         return Aspects.of(fact["definition"])
     except LimelightError as error:
-        message = (
-            f"the aspects in config.json are damaged: {error}; 'limelight aspects MODEL --set' replaces them"
-        )
-        raise damaged(message) from error
+        fault = f"the aspects in config.json are damaged: {error}"
+        raise damaged(f"{fault}; 'limelight aspects MODEL --set' replaces them") from error
 
 
 def _is_as_written(fact: Any) -> bool:

@@ -149,9 +149,8 @@ def _likeness(words: ReviewWords, nouns: Nouns) -> np.ndarray:
     meaning = unit(vectors[known] - vectors[known].mean(axis=0)) * (known > 1)[:, None]
     few = min(1.0, FEW_WORDS / len(words.at))
     share = VECTORS + (VECTORS_OF_FEW - VECTORS) * few
-    return np.hstack(
-        [np.sqrt(1 - share) * _by_clauses(words.together(nouns.numbers)), np.sqrt(share) * meaning]
-    )
+    by_clauses = np.sqrt(1 - share) * _by_clauses(words.together(nouns.numbers))
+    return np.hstack([by_clauses, np.sqrt(share) * meaning])
 
 
 def _by_clauses(together: np.ndarray) -> np.ndarray:

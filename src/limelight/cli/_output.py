@@ -210,6 +210,5 @@ def metrics_table(results: dict[str, dict[str, Any]]) -> str:
         found = {key: figures.get(key) for key in shown}
         return [FIGURES[key][1].format(x) if isinstance(x, int | float) else "" for key, x in found.items()]
 
-    return table(
-        ["", *(FIGURES[key][0] for key in shown)], [[name, *cells(each)] for name, each in given.items()]
-    )
+    head = ["", *(FIGURES[key][0] for key in shown)]
+    return table(head, [[name, *cells(each)] for name, each in given.items()])

@@ -73,6 +73,8 @@ def _fix(args: argparse.Namespace) -> None:
 
 
 def _format(found: Health) -> str:
+    from ..reading.wrap import shorten
+
     counts: dict[str, list[Any]] = {
         "suspected wrong labels": found.suspects,
         "near duplicates with different labels": found.duplicates,
@@ -84,16 +86,10 @@ def _format(found: Health) -> str:
         lines.append("\n".join(found.remarks))
     lines.append(found.about_suspects)
     if found.suspects:
-        texts = {each.row: _short(found.texts[each.row]) for each in found.suspects[:SHOWN]}
-        rows = [
-            [found.number(each.row), f"{each.chance:.1%}", each.label, each.suggested, texts[each.row]]
-            for each in found.suspects[:SHOWN]
-        ]
+        rows = []
+        for each in found.suspects[:SHOWN]:
+            text = shorten(" ".join(found.texts[each.row].split()), WIDTH, len)
+            rows.append([found.number(each.row), f"{each.chance:.1%}", each.label, each.suggested, text])
         lines.append(table(["row", "chance", "label", "suggested", "text"], rows))
         lines[-1] += "\n(chance: of this label by the other texts; nothing that judges a row learnt from it)"
     return "\n\n".join(lines)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

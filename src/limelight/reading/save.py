@@ -46,10 +46,8 @@ def save_picture(
     path, several = Path(path), isinstance(reading, list)
     formats, kind = (_OF_SEVERAL if several else _OF_ONE), path.suffix.lower()
     if kind not in formats:
-        raise wrong_file(
-            f"cannot draw {'several texts as ' * several}{path.name}: "
-            f"the name must end in one of {', '.join(formats)}"
-        )
+        what = f"{'several texts as ' * several}{path.name}"
+        raise wrong_file(f"cannot draw {what}: the name must end in one of {', '.join(formats)}")
     content = _draw_as(kind, reading if isinstance(reading, list) else [reading], several, rows)
     write_file(path, content, overwrite)
 

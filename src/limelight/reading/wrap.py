@@ -202,18 +202,16 @@ def _levels(directions: Sequence[str | None], words: Sequence[str], base: str) -
     A number stands left to right; beside other words it counts as having the direction of the text before it.
     Anything else without a direction has that of its neighbours if they agree, or of the whole line.
     """
-    numbers = [
-        direction is None and any(map(str.isdigit, w)) for direction, w in zip(directions, words, strict=True)
-    ]
+    given = zip(directions, words, strict=True)
+    numbers = [direction is None and any(map(str.isdigit, word)) for direction, word in given]
     before = _last_known(directions, base)
     strong = [before[k] if number else directions[k] for k, number in enumerate(numbers)]
     left, right = _last_known(strong, base), _last_known(strong[::-1], base)[::-1]
     found = [a if a == b else base for a, b in zip(left, right, strict=True)]  # where strong, both are it
     found = _match_brackets([each or found[k] for k, each in enumerate(strong)], words)
     to_level = {"L": 2 * (base == "R"), "R": 1}
-    return [
-        2 if number and each == "R" else to_level[each] for each, number in zip(found, numbers, strict=True)
-    ]
+    both = zip(found, numbers, strict=True)
+    return [2 if number and each == "R" else to_level[each] for each, number in both]
 
 
 def _last_known(directions: Iterable[str | None], base: str) -> list[str]:

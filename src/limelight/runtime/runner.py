@@ -191,6 +191,5 @@ def progress_bar(total: int | None, initial: int = 0, disable: bool = False, nam
     """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
-    return tqdm(
-        total=total, initial=initial, unit=" texts", disable=disable, desc=name or None, leave=not name
-    )
+    how = {"unit": " texts", "desc": name or None, "leave": not name}
+    return tqdm(total=total, initial=initial, disable=disable, **how)

@@ -133,11 +133,8 @@ class VectorParts:
         self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int, without: Without
     ) -> None:
         self.without, self.max_rows = without, rows_of(recipe).maxima
-        self.maps = [
-            Session(linear_graph(weights, f"vector.{name}"), threads)
-            for name in ("W_shared", "W_rows")
-            if recipe.is_reader
-        ]
+        names = ("W_shared", "W_rows") if recipe.is_reader else ()
+        self.maps = [Session(linear_graph(weights, f"vector.{name}"), threads) for name in names]
 
     def reduce(self, M: np.ndarray) -> np.ndarray:
         """M (..., 2u) -> (..., rank)."""
