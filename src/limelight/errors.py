@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -51,6 +52,19 @@ no_rows = partial(LimelightError, code="no-rows")
 wrong_file = partial(LimelightError, code="file-type")
 wrong_model = partial(LimelightError, code="model-kind")  # a reader, or a model of pairs
 wrong_task = partial(LimelightError, code="model-task")
+
+
+def need(library: str, what: object, extra: str) -> Any:
+    """An optional library, or the error that says what needs it and which extra has it.
+
+    >>> need("soup", "a menu", "kitchen")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: a menu needs soup: pip install '.[kitchen]'
+    """
+    try:
+        return import_module(library)
+    except ImportError:
+        raise needs_extra(f"{what} needs {library.partition('.')[0]}: pip install '.[{extra}]'") from None
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import LimelightError, needs_extra, no_rows, tidy_os_errors, wrong_file
+from ..errors import LimelightError, need, no_rows, tidy_os_errors, wrong_file
 from ..storage.compression import check_file
 from ..tables.formats import table_format
 from ..tables.parquet import open_parquet
@@ -231,12 +231,9 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _filesystem(address: str) -> tuple[Any, str]:
+    fsspec = need("fsspec.core", address, "ray")
     try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise needs_extra(f"{address} needs fsspec: pip install '.[ray]'") from None
-    try:
-        found: tuple[Any, str] = url_to_fs(address)
+        found: tuple[Any, str] = fsspec.url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
         raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
     return found

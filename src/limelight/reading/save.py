@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundled import FONT_FAMILY, font_files
-from ..errors import needs_extra, warn, wrong_file
+from ..errors import need, warn, wrong_file
 from ..storage.files import write_file
 from .comparison import Comparison
 from .html import to_page
@@ -92,17 +92,14 @@ def to_png(reading: Drawable, *, rows: bool = False) -> bytes:
 
 def svg_to_png(svg: str) -> bytes:
     """Any SVG that says its height, as PNG at twice its size."""
-    try:
-        import resvg_py
-    except ImportError:
-        raise needs_extra("a PNG picture needs resvg_py: pip install '.[pictures]'") from None
+    resvg = need("resvg_py", "a PNG picture", "pictures")
     if missing := _missing(svg):
         warn(
             f"no font on this machine has {' '.join(missing)}: the PNG shows boxes; install one that has, or "
             "save .svg or .html, which the reader's own fonts draw"
         )
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
 
 
 def _missing(svg: str) -> list[str]:

@@ -120,8 +120,7 @@ class _Sheet:
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
         self.y -= 3
-        for line in filter(None, (heat.sum_line, self.picture.joint * (heat is self.picture.first))):
-            self.note(line)
+        self.note(heat.sum_line, self.picture.joint * (heat is self.picture.first))
         self.y += 29
 
     def aspects(self, aspects: AspectMaps) -> None:
@@ -136,8 +135,7 @@ class _Sheet:
             self.y += 12
         for each in aspects.maps:
             self.row(each)
-        for line in filter(None, (aspects.sum_line, aspects.not_mentioned)):
-            self.note(line)
+        self.note(aspects.sum_line, aspects.not_mentioned)
         self.y += 29
 
     def links(self, links: Links) -> None:
@@ -225,8 +223,9 @@ class _Sheet:
             x += wide
         self.parts += words
 
-    def note(self, note: str) -> None:
-        for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
+    def note(self, *notes: str) -> None:
+        width = (self.width - 2 * _MARGIN) / _NOTE
+        for line in [line for note in filter(None, notes) for line in _wrap_words(note, width)]:
             self.y += 17
             self.text(_MARGIN, line, "note")
 
@@ -245,8 +244,7 @@ class _Sheet:
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
-        for note in notes:
-            self.note(note)
+        self.note(*notes)
 
     def finish(self) -> str:
         width, height = self.width, self.y + _MARGIN

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError, damaged, needs_extra, no_rows, warn
+from ..errors import LimelightError, damaged, need, no_rows, warn
 from ..storage.compression import tidy_reading
 from .abstract import CellTable
 from .cells import KeptColumns, as_text, as_unicode, find_type, is_formula
@@ -128,7 +128,7 @@ class SheetWriter:
     def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
         if len(names) > MAX_COLUMNS:
             raise _full(f"{len(names):,} columns", f"{MAX_COLUMNS:,}")
-        library = need_openpyxl()
+        library = need("openpyxl", "writing .xlsx", "excel")
         self._file, self._names, self._rows = file, names, 0
         self._book = library.Workbook(write_only=True)
         self._sheet = self._book.create_sheet("Sheet")
@@ -179,19 +179,9 @@ def _full(given: str, most: str) -> LimelightError:
     return LimelightError(fault, code="sheet-full")
 
 
-def need_openpyxl(what: str | Path = "writing .xlsx") -> Any:
-    """The library, or an error that says what needs it."""
-    try:
-        import openpyxl
-        import openpyxl.cell
-    except ImportError:
-        raise needs_extra(f"{what} needs openpyxl: pip install '.[excel]'") from None
-    return openpyxl
-
-
 def _open_book(path: Path, stack: ExitStack) -> Any:
     """The library's reader of a book, whose sheets are not looked at yet, open until the stack is closed."""
-    need_openpyxl(path)
+    need("openpyxl", path, "excel")
     from openpyxl.reader.excel import ExcelReader, apply_stylesheet
 
     with _tidy(path), warnings.catch_warnings():

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError, damaged, needs_extra
+from ..errors import LimelightError, damaged, need
 from ..storage.compression import tidy_reading
 from .abstract import HEAD, Table, Values
 from .aside import ArrowAside, Aside
@@ -65,10 +65,7 @@ def open_parquet(path: Path, file: BinaryIO | None = None) -> Iterator[Any]:
 
 
 def _open_parquet(path: Path, file: BinaryIO | None = None) -> Any:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra(f"{path} needs pyarrow: pip install '.[tables]'") from None
+    pq = need("pyarrow.parquet", path, "tables")
     with _tidy_parquet(path):  # buffered: otherwise a whole column of a row group would be in memory at once
         return pq.ParquetFile(file or path, buffer_size=1 << 20)
 

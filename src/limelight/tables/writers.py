@@ -13,12 +13,12 @@ from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
-from ..errors import LimelightError, needs_extra, warn
+from ..errors import LimelightError, need, warn
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
 from . import WRITABLE
 from .cells import ABSENT, KeptColumns, NewColumn, as_text, free_names, is_formula, list_cells
-from .excel import SheetWriter, need_openpyxl
+from .excel import SheetWriter
 from .formats import FORMATS as READABLE
 from .formats import join_names
 from .rows import Row
@@ -50,7 +50,7 @@ def require_format(path: str | Path) -> str:
     if form is None:
         raise LimelightError(f"{path} must end in {WRITABLE}", code="table-format")
     if form == "xlsx":
-        need_openpyxl()  # before the work
+        need("openpyxl", "writing .xlsx", "excel")  # before the work
     return form
 
 
@@ -155,12 +155,7 @@ class ParquetTable:
     """Parquet. Columns of a parquet table pass through as they are, nested or not."""
 
     def __init__(self, file: BinaryIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise needs_extra("writing .parquet needs pyarrow: pip install '.[tables]'") from None
-        self.arrow: Any = pyarrow
+        self.arrow = need("pyarrow", "writing .parquet", "tables")
         self.file, self.new, self.kept = file, new, kept
         self._names = _names(kept, new)
         self._writer: Any = None
@@ -177,12 +172,14 @@ class ParquetTable:
     def _start(self, values: Sequence[Values]) -> Any:
         """The schema; the size of vectors is known when the first come."""
         if self._writer is None:
+            from pyarrow.parquet import ParquetWriter
+
             from .arrow_columns import kept_types, new_field
 
             pa = self.arrow
             fields = [new_field(column, each) for column, each in zip(self.new, values, strict=True)]
             fields += map(pa.field, self._names, kept_types(self.kept))
-            self._writer = pa.parquet.ParquetWriter(self.file, pa.schema(fields))
+            self._writer = ParquetWriter(self.file, pa.schema(fields))
         return self._writer.schema
 
     def finish(self) -> None:
