@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import safe_open
@@ -23,14 +23,12 @@ from ..errors import LimelightError, bad_value, warn
 from ..network.outputs import unit
 from ..network.quantise import values
 from ..text.coerce import as_texts
+from ..text.dataset import Dataset
 from ..text.tokenizer import Tokenizer
 from ..text.word_kinds import is_function_word, is_kind
 from .facts import check_takes_aspects
 from .seeds import MAX_ASPECTS, Aspect, Aspects
 from .sums import clauses_of, ends_clause, with_plural
-
-if TYPE_CHECKING:
-    from ..text.dataset import Dataset
 
 MAX_TEXTS = 20_000  # more change nothing
 SEEDS, MIN_SEEDS = 12, 2  # of an aspect

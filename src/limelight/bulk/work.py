@@ -50,23 +50,20 @@ class Worker:
 
     def __call__(self, piece: Piece) -> Done:
         """Write the output file of a piece. Done twice, it is the same file."""
-        with text_encoding(self.encoding):
-            return self._do(piece)
-
-    def _do(self, piece: Piece) -> Done:
         from pyarrow.parquet import ParquetWriter
 
-        texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
-        parts = read_piece(piece, texts, self.predictor.batch_rows)
-        first = next(parts)
-        schema = self.predictor(first[0].slice(0, 0)).schema
-        with atomic_file(self.folder / piece.out) as file:
-            with ParquetWriter(file, schema) as writer:
-                done = self._write(writer, chain([first], parts), piece)
-                record = {"input": done.file, "start": piece.start, "rows_in": done.rows_in}
-                more = {"skipped": done.skipped, "sha256": _placeholder(piece.out)}
-                writer.add_key_value_metadata({MARK.decode(): json.dumps(record | more)})
-            _seal(file, piece.out)
+        with text_encoding(self.encoding):
+            texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
+            parts = read_piece(piece, texts, self.predictor.batch_rows)
+            first = next(parts)
+            schema = self.predictor(first[0].slice(0, 0)).schema
+            with atomic_file(self.folder / piece.out) as file:
+                with ParquetWriter(file, schema) as writer:
+                    done = self._write(writer, chain([first], parts), piece)
+                    record = {"input": done.file, "start": piece.start, "rows_in": done.rows_in}
+                    more = {"skipped": done.skipped, "sha256": _placeholder(piece.out)}
+                    writer.add_key_value_metadata({MARK.decode(): json.dumps(record | more)})
+                _seal(file, piece.out)
         return done
 
     def _write(self, writer: Any, parts: Iterable[tuple[Any, Bad]], piece: Piece) -> Done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -14,13 +14,11 @@ from markupsafe import Markup
 from ..errors import LimelightError, no_rows
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, HeatMap, Theme, colour_class, levels
+from .comparison import Drawable
 from .links import Links, draw_links, signed
 from .picture import Picture, make_picture
 from .pieces import passages, printable
 from .reading import Shown
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most read words
 _MAX_TABLE_WORDS = 100

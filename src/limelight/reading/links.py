@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .colours import colour_class
+from .colours import HeatMap, colour_class
+from .comparison import Comparison
 from .pieces import Pieces
 from .wrap import ems, shorten
-
-if TYPE_CHECKING:
-    from .colours import HeatMap
-    from .comparison import Comparison
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +17,11 @@ from ..text.word_kinds import is_function_word
 from . import captions
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import HeatMap
-from .comparison import Comparison
+from .comparison import Comparison, Drawable
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
 from .rows import group_rows, join_names, mean_row, says_little
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
 MOST_FOR = 2  # rows that are named where the others are folded away

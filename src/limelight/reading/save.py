@@ -8,19 +8,16 @@ import unicodedata
 from functools import cache
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..bundled import FONT_FAMILY, font_files
 from ..errors import need, warn, wrong_file
 from ..storage.files import write_file
-from .comparison import Comparison
+from .comparison import Comparison, Drawable
 from .html import to_page
 from .rows import group_rows
 from .svg import to_svg
 from .terminal import to_terminal
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _OF_SEVERAL = (".html", ".json", ".txt")
 _OF_ONE = (".html", ".svg", ".png", ".json", ".txt")

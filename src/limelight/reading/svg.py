@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from . import captions
 from .colours import LEVELS, HeatMap, colour_class
+from .comparison import Drawable
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
 from .picture import AspectMaps, Picture, make_picture
 from .wrap import Atom, ems, is_right_to_left, shorten, visual_order, wrap
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _MARGIN, _LABELS, _BETWEEN = 28.0, 150.0, 28.0  # around the picture; row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # font sizes

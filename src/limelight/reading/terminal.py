@@ -8,19 +8,16 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, HeatMap
+from .comparison import Drawable
 from .links import Links, signed, word_name
 from .picture import AspectMaps, Picture, make_picture
 from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _MAX_WIDTH = 100  # longer lines are hard to read
 _BAR_WIDTH = 20

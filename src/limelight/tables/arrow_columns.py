@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .cells import ABSENT, ArrowRow, KeptColumns, as_text, as_unicode, list_cells
-
-if TYPE_CHECKING:
-    from .cells import NewColumn
+from .cells import ABSENT, ArrowRow, KeptColumns, NewColumn, as_text, as_unicode, list_cells
 
 _TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string(), "": pa.string()}
 _WORDS = pa.list_(pa.struct([("word", pa.string()), ("weight", pa.float32())]))
