@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -55,14 +54,14 @@ wrong_task = partial(LimelightError, code="model-task")
 
 
 def need(library: str, what: object, extra: str) -> Any:
-    """An optional library, or the error that says what needs it and which extra has it.
+    """The package of an optional library, or the error that says what needs it and which extra has it.
 
     >>> need("soup", "a menu", "kitchen")
     Traceback (most recent call last):
     limelight.errors.LimelightError: a menu needs soup: pip install '.[kitchen]'
     """
     try:
-        return import_module(library)
+        return __import__(library)
     except ImportError:
         raise needs_extra(f"{what} needs {library.partition('.')[0]}: pip install '.[{extra}]'") from None
 

@@ -233,7 +233,7 @@ def _fixed_part(pattern: str) -> str:
 def _filesystem(address: str) -> tuple[Any, str]:
     fsspec = need("fsspec.core", address, "ray")
     try:
-        found: tuple[Any, str] = fsspec.url_to_fs(address)
+        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
         raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
     return found

@@ -230,7 +230,6 @@ def _other_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any
 def _table(cells: list[Any], kept: KeptColumns) -> Any:
     import pyarrow as pa
 
-    from ..tables.arrow_columns import kept_arrays, kept_types
+    from ..tables.arrow_columns import kept_arrays, kept_fields
 
-    schema = pa.schema(map(pa.field, kept.names, kept_types(kept)))
-    return pa.Table.from_arrays(kept_arrays(cells, kept), schema=schema)
+    return pa.Table.from_arrays(kept_arrays(cells, kept), schema=pa.schema(kept_fields(kept.names, kept)))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,11 @@ from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
 from ..storage.array_files import checksum
+from ..text.spelling import spell
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
+from ..text.vectors import Vectors
 from .folder import Parts, folder_of, forbidden_words, is_reader, open_folder
-
-if TYPE_CHECKING:
-    from ..text.vectors import Vectors
 
 # What weights have fixed once they are trained.
 SIZES = (
@@ -79,9 +78,6 @@ class Start(Parts):
         """Vectors for a vocabulary. New words: a reader spells them, and so does a model with its words;
         any other model reads them as <unk>.
         """
-        from ..text.spelling import spell
-        from ..text.vectors import Vectors
-
         ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
         places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
         matrix, found = self.weights["words.weight"][places], places > UNKNOWN

@@ -45,15 +45,17 @@ def new_array(field: Any, values: Any) -> Any:
     return _column(values, field.type)
 
 
-def kept_types(kept: KeptColumns) -> list[Any]:
-    return [_TYPES[each] if isinstance(each, str) else each for each in kept.types]
+def kept_fields(names: Sequence[str], kept: KeptColumns) -> list[Any]:
+    types = [_TYPES[each] if isinstance(each, str) else each for each in kept.types]
+    return list(map(pa.field, names, types))
 
 
 def kept_arrays(cells: Sequence[Any], kept: KeptColumns) -> list[Any]:
     if cells and isinstance(cells[0], ArrowRow):
         return list(pa.Table.from_batches(_slices(cells)).columns)
     rows = [list_cells(each, kept.names) for each in cells]
-    return [_column([row[k] for row in rows], each) for k, each in enumerate(kept_types(kept))]
+    fields = kept_fields(kept.names, kept)
+    return [_column([row[k] for row in rows], field.type) for k, field in enumerate(fields)]
 
 
 def _slices(rows: Sequence[ArrowRow]) -> list[Any]:

@@ -65,7 +65,7 @@ def open_parquet(path: Path, file: BinaryIO | None = None) -> Iterator[Any]:
 
 
 def _open_parquet(path: Path, file: BinaryIO | None = None) -> Any:
-    pq = need("pyarrow.parquet", path, "tables")
+    pq = need("pyarrow.parquet", path, "tables").parquet
     with _tidy_parquet(path):  # buffered: otherwise a whole column of a row group would be in memory at once
         return pq.ParquetFile(file or path, buffer_size=1 << 20)
 
