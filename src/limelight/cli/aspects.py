@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import conflict
@@ -125,15 +126,14 @@ def _find(args: argparse.Namespace) -> _Search | None:
     from ..aspects.facts import check_takes_aspects
     from ..aspects.find import MAX_TEXTS, find_in_texts
     from ..runtime.model import Model
-    from ..tables.table import open_table
 
     model = Model.load(args.model)
     check_takes_aspects(model.task, model.pair)
-    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=open_table(args.data))
+    rows, count, _ = sample(args, model, MAX_TEXTS, need_label=False)
     if on_terminal():
         print(f"looking at {len(rows):,} texts", file=sys.stderr)
     found = find_in_texts([row.text for row in rows], args.find, model.tokenizer)
-    return _Search(found, len(rows), count, name)
+    return _Search(found, len(rows), count, Path(args.data).name)
 
 
 def _format(model: str, aspects: Aspects) -> str:

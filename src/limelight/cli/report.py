@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, conflict, warn
+from ..errors import conflict, warn
 from ._output import check_out, on_terminal, print_result
 from ._parser import COLUMNS, add_flag, add_shared, check_least
 from ._rows import sample
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
-    from ..tables.rows import Row
     from ..tables.table import Table
 
 HELP = "write an HTML report: how good a model is, which words decide, how far to trust that"
@@ -67,26 +65,24 @@ def run(args: argparse.Namespace) -> None:
     if need_label and not args.summary:
         check_task(model)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
-    guessed = args.label != given
-    rows, data, need_label = _rows(args, opened, model, need_label, guessed, list(further.values()))
+    asked = need_label, args.label != given, list(further.values())
+    rows, _, fault = sample(args, model, sys.maxsize, *asked, opened)
+    if fault is not None:
+        warn(f"going without labels: the guessed column {args.label!r} does not fit: {fault}")
+        need_label = False
     cells = zip(*(row.cells for row in rows), strict=True) if further else ()
     values = dict(zip(further, cells, strict=True))
-    columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
-    how = {**columns, "overwrite": args.overwrite}
+    how: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
+    how |= {"overwrite": args.overwrite, "progress": on_terminal()}
     texts = [row.text for row in rows]
     labels = [row.label for row in rows] if need_label else None
     second = [row.text2 or "" for row in rows] if rows[0].text2 is not None else None
     if args.summary:
-        page = save_summary(
-            args.out, model, texts, labels, title=args.title or "", progress=on_terminal(), **how
-        ).to_dict()
+        page: Any = save_summary(args.out, model, texts, labels, title=args.title or "", **how)
     else:
-        name = Path(args.model).resolve().name
-        page = save_report(
-            args.out, model, texts, labels, second, name=name, progress=on_terminal(), data=data,
-            most=args.most, **how,
-        ).to_dict()  # fmt: skip
-    print_result(args, {"saved": args.out, **page}, f"saved {args.out}")
+        how |= {"name": Path(args.model).resolve().name, "data": Path(args.data).name, "most": args.most}
+        page = save_report(args.out, model, texts, labels, second, **how)
+    print_result(args, {"saved": args.out, **page.to_dict()}, f"saved {args.out}")
 
 
 def _needs_label(args: argparse.Namespace, table: Table, model: Model) -> bool:
@@ -120,26 +116,3 @@ def _find_label(args: argparse.Namespace, table: Table, model: Model) -> str | N
         values = [row[table.names.index(others[0])] for row in table.head()[:1]]
         found = others if values and str(values[0]).strip() in map(str, model.labels) else []
     return choose_columns(args.data, text, names=[text, *found]).label if found else None
-
-
-def _rows(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool, guessed: bool,
-    further: Sequence[str],
-) -> tuple[list[Row], str, bool]:  # fmt: skip
-    """The rows of a table, its name, and whether they have labels: a column guessed for them may not fit."""
-    if guessed:
-        table.hold()
-    fault = None
-    if need_label:
-        try:
-            rows, _, name = sample(args, model, sys.maxsize, further=further, table=table)
-            return rows, name, True
-        except LimelightError as error:
-            if not guessed:
-                raise
-            fault = error
-    given = argparse.Namespace(**{**vars(args), "label": None})
-    rows, _, name = sample(given, model, sys.maxsize, need_label=False, further=further, table=table)
-    if fault is not None:  # and so the labels are to blame
-        warn(f"going without labels: the guessed column {args.label!r} does not fit: {fault}")
-    return rows, name, False
