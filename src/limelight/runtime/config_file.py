@@ -17,7 +17,6 @@ from ..storage.files import old_folders, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import open_together, read_regular, read_whole
-from ..text.labels import Label
 
 FORMAT = 2  # 1: until 0.2, with readers of another file
 FILES = {  # beside config.json, by kind
@@ -33,19 +32,14 @@ _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 
 
 def format_config(
-    kind: str,
-    recipe: Mapping[str, Any],
-    labels: Sequence[Label],
-    facts: Mapping[str, Any],
-    contents: Mapping[str, bytes],
-    thresholds: Sequence[float] | None = None,
+    contents: Mapping[str, bytes], thresholds: Sequence[float] | None = None, **about: Any
 ) -> bytes:
+    """A config.json with the checksums of the other files; `about` are kind, labels, recipe and facts."""
     files = {
         name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in contents.items()
     }
-    about = {"format": FORMAT, "limelight": __version__, "kind": kind, "labels": list(labels)}
-    config: dict[str, Any] = {**about, "recipe": dict(recipe), "facts": facts, "files": files}
+    config: dict[str, Any] = {"format": FORMAT, "limelight": __version__, **about, "files": files}
     if thresholds is not None:
         config["thresholds"] = list(thresholds)
     return _sealed(config)

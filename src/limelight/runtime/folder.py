@@ -112,7 +112,8 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
         of_model: dict[str, Any] = {"labels": labels, "pair": pair, "thresholds": thresholds}
         card = reader_card(**about) if parts.is_reader else model_card(**about, **of_model)
     least = None if thresholds is None else thresholds.tolist()
-    contents["config.json"] = format_config(kind, recipe.to_dict(), labels, facts, contents, least)
+    described = {"kind": kind, "labels": list(labels), "recipe": recipe.to_dict(), "facts": facts}
+    contents["config.json"] = format_config(contents, least, **described)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     if parts.is_reader:
         contents[MODULES_FILE] = json.dumps([_MODULE], indent=2).encode()
