@@ -101,11 +101,9 @@ class Reader(InputModule):
 
     def save(self, output_path: str, *args: Any, **options: Any) -> None:
         """Write a reader's folder, its weights in few bits."""
-        weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in self._weights()}
+        state = self.network.state_dict()
+        weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in state.items()}
         save_folder(output_path, replace(self._parts, weights=weights), overwrite=True)
-
-    def _weights(self) -> list[tuple[str, Tensor]]:
-        return list(self.network.state_dict().items())
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Reader:

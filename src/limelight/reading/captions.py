@@ -41,11 +41,8 @@ def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
     if versus:
         both = "probability of this class if only these two are possible"
         return sentence.replace("probability of this class", both, 1)
-    if not (amount := find_task(task).amount):
-        return sentence
-    for of_a_class in ("score of this class", "probability of this class", "class"):
-        sentence = sentence.replace(of_a_class, amount)
-    return sentence
+    amount = find_task(task).amount
+    return sentence.replace("probability of this class", amount) if amount else sentence
 
 
 def median_line(answer: str, most: str, share: float) -> str:
