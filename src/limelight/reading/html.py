@@ -172,14 +172,9 @@ class WordPainter:
         return " <i>…</i> ".join(drawn)
 
     def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
-        cells = zip(
-            self.gaps[text][first:end],
-            self.words[text][first:end],
-            heat.weights[text][first:end].tolist(),
-            heat.levels[text][first:end].tolist(),
-            self.picture.texts[text].known[first:end],
-            strict=True,
-        )
+        written = self.gaps[text][first:end], self.words[text][first:end]
+        drawn = heat.weights[text][first:end].tolist(), heat.levels[text][first:end].tolist()
+        cells = zip(*written, *drawn, self.picture.texts[text].known[first:end], strict=True)
         number = self.picture.number(heat)
         return [
             f"{gap}<b class=h{level} title={number(weight)}>{word}</b>"
@@ -217,17 +212,13 @@ def _escape(text: str) -> str:
 @cache
 def templates(package: str = __package__) -> Environment:
     """The templates of a package, which may include those of the pictures."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
+    loader = ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))])
+    blanks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
+    found = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, auto_reload=False, **blanks
     )
-    environment.filters["visible"] = printable
-    environment.filters["signed"] = signed
-    return environment
+    found.filters |= {"visible": printable, "signed": signed}
+    return found
 
 
 @cache

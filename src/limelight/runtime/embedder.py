@@ -95,10 +95,7 @@ class Embedder:
 
 
 def _compare(a: TextParts, b: TextParts) -> Comparison:
-    return Comparison(
-        first=ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector),
-        second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
-        similarity=float(a.vector @ b.vector),
-        matrix=a.parts @ b.parts.T,
-        together=a.states @ b.states.T,
-    )
+    first = ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector)
+    second = ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector)
+    pairs = {"matrix": a.parts @ b.parts.T, "together": a.states @ b.states.T}
+    return Comparison(first, second, similarity=float(a.vector @ b.vector), **pairs)
