@@ -22,15 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import (
-    LimelightError,
-    check_at_least,
-    check_choice,
-    conflict,
-    damaged,
-    needs_extra,
-    tidy_os_errors,
-)
+from ..errors import LimelightError, check_at_least, check_choice, damaged, needs_extra, tidy_os_errors
 from ..runtime.runner import progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers, write_file
 from ..storage.json_file import parse_object
@@ -198,7 +190,8 @@ def run_on_ray(
 def _cores_per_gpu(resources: dict[str, float]) -> int:
     """The cores that split words for each GPU of a cluster."""
     if not resources.get("GPU"):
-        raise conflict("device is 'cuda', but the Ray cluster has no GPU; leave out the device")
+        fault = "device is 'cuda', but the Ray cluster has no GPU; leave out the device"
+        raise LimelightError(fault, code="option-conflict")
     return max(1, int(resources.get("CPU", 1) // resources["GPU"]))
 
 

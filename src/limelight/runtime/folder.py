@@ -23,18 +23,10 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, bad_value, damaged, needs_extra
+from ..network import weights as packing
 from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
-from ..network.weights import (
-    MAX_HEADER,
-    TABLES,
-    pack_all,
-    pack_words,
-    read_weights,
-    tensor_locations,
-    unpack_all,
-)
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -132,19 +124,19 @@ def _weight_files(parts: Parts, classes: int, kind: str) -> dict[str, bytes]:
     given = {name: np.asarray(array) for name, array in parts.weights.items()}
     check_weights(given, expected)
     if parts.modules:
-        return {"model.safetensors": b"".join(safetensors_pieces(pack_words(given)))}
-    stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
+        return {"model.safetensors": b"".join(safetensors_pieces(packing.pack_words(given)))}
+    stored = packing.pack_all(without_special(given)) if kind == "reader" else packing.pack_words(given)
     tensors = b"".join(safetensors_pieces(stored))
     task = find_task(recipe.text.task).name
     export = partial(export_onnx, stored, recipe.model, classes, kind == "pair", task=task)
-    graph = export(locations=tensor_locations(tensors, expected))
+    graph = export(locations=packing.tensor_locations(tensors, expected))
     int8 = {} if kind == "reader" else {"model.int8.onnx": export(int8=True)}
     return {"model.safetensors": tensors, "model.onnx": graph, **int8}
 
 
 def as_stored(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """A reader's weights as they will be read again: rounded to a few bits."""
-    return unpack_all(pack_all(without_special(weights)))
+    return packing.unpack_all(packing.pack_all(without_special(weights)))
 
 
 def without_special(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -256,9 +248,9 @@ def _read_fast(saved: SavedFiles) -> Parts:
     """A reader of the words of the bundled one: its own weights are those above them."""
     recipe, reader = Recipe.from_dict(saved.config["recipe"]), open_folder(BUNDLED)
     expected = shapes(recipe.model, len(reader.tokenizer), 0, False)
-    own = {name: shape for name, shape in expected.items() if name not in TABLES}
+    own = {name: shape for name, shape in expected.items() if name not in packing.TABLES}
     weights = _read_weights(saved, own)
-    weights |= {name: reader.weights[name] for name in TABLES}
+    weights |= {name: reader.weights[name] for name in packing.TABLES}
     check_weights(weights, expected)
     about = saved.config["facts"], None, saved.version, saved.sha256
     return Parts(recipe, reader.tokenizer, weights, (), False, *about)
@@ -299,8 +291,8 @@ def forbidden_words(fact: Any) -> frozenset[str]:
 
 
 def _read_weights(saved: SavedFiles, expected: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
-    return read_weights(saved.read("model.safetensors", largest), expected)
+    largest = 4 * sum(map(prod, expected.values())) + packing.MAX_HEADER + 8
+    return packing.read_weights(saved.read("model.safetensors", largest), expected)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
