@@ -97,22 +97,18 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
     with needs_serve("explore"):
         from ..serve.http.run import address_shown
         from ..serve.server import explore
-    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
-    near = _neighbours(next(iter(models.values())), data)
-    with address_shown("exploring", not args.no_browser) as show:
-        explore(models, show, data=data, near=near, port=args.port or 0)
-
-
-def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
-    """By the bundled reader if the model began as one."""
     from ..runtime.reader import load
     from ..serve.explorer.neighbours import ModelNeighbours, ReaderNeighbours
 
-    if data is None:
-        return None
-    if model.recipe.text.start == "reader":
-        return ReaderNeighbours.read(load("reader"), data, on_terminal())
-    return ModelNeighbours(model, data)
+    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
+    model = next(iter(models.values()))
+    near: Neighbours | None = None
+    if data is not None and model.recipe.text.start == "reader":  # it began as the bundled one
+        near = ReaderNeighbours.read(load("reader"), data, on_terminal())
+    elif data is not None:
+        near = ModelNeighbours(model, data)
+    with address_shown("exploring", not args.no_browser) as show:
+        explore(models, show, data=data, near=near, port=args.port or 0)
 
 
 # ---------------------------------------------------------------- data

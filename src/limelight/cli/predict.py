@@ -48,13 +48,16 @@ def run(args: argparse.Namespace) -> None:
     """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
-    from ..tables.writers import write_table
+    from ..tables.writers import format_of, write_table
 
     if args.engine:
         _run_bulk(args)
         return
     check_no_engine(args)
-    form = _format(args)
+    suffix = format_of(args.out) if args.out else None
+    if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
+        raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")
+    form = output_format(args, suffix, WRITABLE) or "csv"
     check_out(args)
     model = Model.load(args.model, precision=args.precision, device=args.device)
     rows, kept = read_rows(args, model.pair)
@@ -87,12 +90,3 @@ def _run_bulk(args: argparse.Namespace) -> None:
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
     run_bulk(args, predictor, refused)
-
-
-def _format(args: argparse.Namespace) -> str:
-    from ..tables.writers import format_of
-
-    suffix = format_of(args.out) if args.out else None
-    if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
-        raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")
-    return output_format(args, suffix, WRITABLE) or "csv"

@@ -57,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Search and print."""
     from ..search.index import Index
+    from ..storage.files import write_file
     from ..tables.writers import format_of, require_format
 
     suffix = Path(args.out or "").suffix.lower()
@@ -79,25 +80,16 @@ def run(args: argparse.Namespace) -> None:
         queries, args.top, by=args.by, where=args.where, words=not args.no_words,
         per_row=args.per_row or None,
     )  # fmt: skip
-    _write(args, form, queries, results, index.word_rules)
-
-
-def _write(
-    args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
-    rules: WordRules | None,
-) -> None:  # fmt: skip
-    from ..storage.files import write_file
-
     if form in TABLES:
         from ..search.results import write_hits
 
         write_hits(args.out, form, queries, results, args.overwrite, args.escape_formulas)
         return
-    text = _render(form, queries, results, Path(args.index).name, rules)
-    if not args.out:
+    text = _render(form, queries, results, Path(args.index).name, index.word_rules)
+    if args.out:
+        write_file(args.out, text, args.overwrite)
+    else:
         print(text, end="")
-        return
-    write_file(args.out, text, args.overwrite)
 
 
 def _render(
