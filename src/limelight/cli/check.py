@@ -45,8 +45,15 @@ def run(args: argparse.Namespace) -> None:
     from ..labelling.health import check
     from ..labelling.health_files import check_health_file, read_labelled, save_health
 
-    if args.fix:
-        _fix(args)
+    if args.fix:  # the page of `limelight label`, with the labels of the table and their suspects first
+        from .label import open_page
+
+        if args.out or args.json:
+            raise conflict("--fix opens a page; leave out --out and --json")
+        opened, columns = open_data(args, pair=False)
+        opened.close()
+        known = {"text": columns.text, "labels": columns.label, "reader": args.reader}
+        open_page(args.data, args.fix, view="check", **known)
         return
     if args.out:
         check_health_file(args.out, args.overwrite)
@@ -59,17 +66,6 @@ def run(args: argparse.Namespace) -> None:
         save_health(found, args.out, data=Path(args.data).name, overwrite=args.overwrite)
         print(f"saved {args.out}", file=sys.stderr)
     print_result(args, found.to_dict(), _format(found))
-
-
-def _fix(args: argparse.Namespace) -> None:
-    """The page of `limelight label`, with the labels of the table and their suspects first."""
-    from .label import open_page
-
-    if args.out or args.json:
-        raise conflict("--fix opens a page; leave out --out and --json")
-    opened, columns = open_data(args, pair=False)
-    opened.close()
-    open_page(args.data, args.fix, text=columns.text, labels=columns.label, reader=args.reader, view="check")
 
 
 def _format(found: Health) -> str:
