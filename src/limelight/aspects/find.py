@@ -273,22 +273,19 @@ class ReviewWords:
 
     @cached_property
     def nouns(self) -> Nouns:
-        """Those that are judged, and are in enough of the texts."""
+        """Those that are judged, and are in enough of the texts; not what is reviewed."""
         judged = self.occurrences(np.append(self._one_of(BEING)[1:] & ~self.begins[1:], False))
         least = max(MIN_TEXTS, min(self.texts / 100, len(self.at) / 10_000))
-        fits = (self.frequency >= least) & (judged >= MIN_JUDGED * np.maximum(self.occurrences(), 1))
-        kept = self.find_nouns(fits)[:MAX_NOUNS]
-        return Nouns([self.words[k] for k in kept], kept, judged[kept])
-
-    def find_nouns(self, fits: np.ndarray) -> np.ndarray:
-        """Which of the words that fit (words,) are nouns, the most frequent first; not what is reviewed."""
         times = np.maximum(self.occurrences(), 1)
+        fits = (self.frequency >= least) & (judged >= MIN_JUDGED * times)
         before_small = np.append(self.is_small[self.at][1:], True) | np.append(self.begins[1:], True)
         reviewed = self.occurrences(self._after(_THIS))
-        fits = fits & (self.occurrences(self._after(_DETERMINERS) & before_small) >= MIN_NOUN * times)
+        fits &= self.occurrences(self._after(_DETERMINERS) & before_small) >= MIN_NOUN * times
         fits &= (reviewed < MIN_THIS * times) | (reviewed < MIN_THIS_TIMES)
         numbers = [k for k in np.flatnonzero(fits) if may_be_aspect(self.words[k])]
-        return np.array(sorted(numbers, key=lambda k: (-self.frequency[k], self.words[k])), int)
+        numbers.sort(key=lambda k: (-self.frequency[k], self.words[k]))
+        kept = np.array(numbers[:MAX_NOUNS], int)
+        return Nouns([self.words[k] for k in kept], kept, judged[kept])
 
     def _one_of(self, words: frozenset[str]) -> np.ndarray:
         return np.isin(self.at, [self.number[word] for word in words if word in self.number])
@@ -296,14 +293,10 @@ class ReviewWords:
     def _after(self, words: frozenset[str]) -> np.ndarray:
         return np.append(False, self._one_of(words)[:-1]) & ~self.begins
 
-    def clauses(self, *further: str) -> np.ndarray:
-        """(all words of all texts,): which clause each is in; `further` words begin one, too."""
-        cut = np.array([ends_clause(word) or word in further for word in self.words], bool)[self.at]
-        return np.cumsum(cut | self.begins) - 1
-
     def together(self, numbers: np.ndarray) -> np.ndarray:
         """(nouns, nouns): in how many clauses two of these words stand together."""
-        clause, place = self.clauses("and"), np.full(len(self.words), -1)
+        cut = np.array([ends_clause(word) or word == "and" for word in self.words], bool)[self.at]
+        clause, place = np.cumsum(cut | self.begins) - 1, np.full(len(self.words), -1)
         place[numbers] = np.arange(len(numbers))
         own = place[self.at] >= 0
         pairs = np.unique(clause[own].astype(np.int64) * len(numbers) + place[self.at[own]])

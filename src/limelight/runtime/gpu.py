@@ -115,13 +115,9 @@ class TorchRunner(Runner):
         if not persistent.is_available(words, encoder.size // 2):
             return None
         weights = (getattr(encoder, name) for name in ("W_ih_0", "W_hh_0", "b_0"))
-        return GateTable(self.known_words(network), *weights)
-
-    def known_words(self, network: Any) -> Tensor:
-        """(vocabulary, d): the words as the LSTM reads them."""
-        ids = torch.arange(len(network.words.weight), device=self.device)
-        vectors: Tensor = network.vectors(ids.unsqueeze(0))[0]
-        return vectors
+        ids = torch.arange(len(words), device=self.device)
+        known = network.vectors(ids.unsqueeze(0))[0]  # (vocabulary, d): the words as the LSTM reads them
+        return GateTable(known, *weights)
 
     @locked_cached_property
     def splitters(self) -> ProcessPoolExecutor:
