@@ -61,8 +61,10 @@ class Model(Embedder):
     """A trained model that predicts, embeds and reads.
 
     Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
-    and batched internally; results are in the order given. A text gets the same result, up to
-    rounding in the last digits, in any batch and with any number of threads, in float32 and in int8.
+    and batched internally, in batches of at most `batch_words` words with padding (by default as many as suit
+    the device); results are in the order given. With `progress` a bar shows how far it is. A text gets the
+    same result, up to rounding in the last digits, in any batch and with any number of threads, in float32
+    and in int8.
 
     >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
@@ -269,7 +271,7 @@ class Model(Embedder):
     def read_many(
         self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[ReadingOptions]
     ) -> list[Reading] | list[PairReading]:
-        """A Reading of each text, or a PairReading of each pair."""
+        """A Reading of each text, or a PairReading of each pair; the options are those of `read`."""
         found: Any = self.read_stream(texts, texts2, **how)
         return list(found)
 
