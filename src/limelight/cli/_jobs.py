@@ -76,7 +76,6 @@ def print_resume(job: Job, kept: str = "") -> int:
 
 
 def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
-    """Flags of bulk jobs."""
     group = parser.add_argument_group(
         "bulk jobs",
         "With --engine, DATA is a table, a folder of tables, a pattern or an address such as\n"

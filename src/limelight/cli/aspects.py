@@ -44,7 +44,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Give the model other aspects if that is asked for, and list them."""
     from ..aspects.seeds import Aspects
     from ..runtime.edits import read_aspects, read_forbidden, write_aspects, write_forbidden
     from ..storage.files import write_file

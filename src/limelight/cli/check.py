@@ -41,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the table, judge it, print and write what was found."""
     from ..labelling.health import check
     from ..labelling.health_files import check_health_file, read_labelled, save_health
 

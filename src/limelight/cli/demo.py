@@ -53,7 +53,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare sentences, train a model, measure it, draw the pictures."""
     from ..config.presets import preset
     from ..runtime.start import Chooser
     from ..training import fit, need_torch

@@ -38,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read, embed and write some texts at a time; with --engine, on many cores or machines."""
     if args.engine:
         _run_bulk(args)
         return

@@ -27,7 +27,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Encode, and print what was found."""
     from ..config.effects import warn_unused
     from ..runtime.start import start_of
     from ..text.encode import encode_tables

@@ -41,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict every row and compare with its label."""
     from ..text.metrics import wilson
 
     least = args.at_least

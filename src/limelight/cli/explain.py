@@ -62,7 +62,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the text and draw it, or all texts that were asked for."""
     from ..runtime.reader import load
 
     _check(args)

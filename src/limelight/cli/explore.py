@@ -53,7 +53,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Open the page, or write it."""
     _check(args)
     names, models = load_models(args.model, args.other)
     if len(set(names)) < len(names):

@@ -58,7 +58,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the index, add to it or delete from it."""
     if args.delete and (args.data or args.update or args.overwrite):
         raise conflict("--delete takes no CORPUS; add or update with a command of its own")
     if not args.data and not args.delete and not args.compact:

@@ -21,7 +21,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Describe a model."""
     data = _describe(args.model)
     print_result(args, data, _format_description(data))
 

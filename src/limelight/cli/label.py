@@ -39,7 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve the page until Ctrl-C, and write the table."""
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
     about = {}

@@ -48,7 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read every row with the model and write the page."""
     from ..explain import save_report
     from ..explain.report import check_task
     from ..explain.summary import save_summary

@@ -55,7 +55,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search and print."""
     from ..search.index import Index
     from ..storage.files import write_file
     from ..tables.writers import format_of, require_format

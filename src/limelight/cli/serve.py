@@ -59,7 +59,6 @@ LIMITS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve until stopped."""
     with needs_serve("serve"):
         from ..serve.http.limits import Limits
         from ..serve.server import serve

@@ -44,7 +44,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare two texts and draw them, or print what each pair of a table gives."""
     from ..runtime.reader import load
 
     _check(args)

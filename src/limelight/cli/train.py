@@ -48,7 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, or resume training."""
     job = _job(args)
     given, preset_given = given_options(args), bool(args.preset)
     outcome: Outcome = run_job(args, job, given=given, preset_given=preset_given)
