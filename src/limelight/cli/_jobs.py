@@ -17,7 +17,6 @@ ENGINE_FLAGS = ("address", "workers", "dtype")
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
     add_shared(group, *COLUMNS)
     about = "column of words that are the reason for the label, separated by |: they are learnt once more"

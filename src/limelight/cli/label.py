@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
-    """Serve the page until Ctrl-C, and write the table."""
     with needs_serve("label"):
         from ..serve.http.run import address_shown
         from ..serve.labelling.texts import label

@@ -319,7 +319,6 @@ _with_options(Estimator.__init__)
 
 
 def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:
-    """A weight for each row, or None if none were given."""
     if given is None:
         return None
     weights = coerce.as_weights(given, "sample weights")

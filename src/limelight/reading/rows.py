@@ -27,8 +27,6 @@ _LEAST = (*GRAMMAR, PUNCTUATION, SMALL)  # the kinds that say least about a text
 
 
 class RowWords(NamedTuple):
-    """What one row reads."""
-
     words: tuple[tuple[int, float], ...]  # numbers of words, with their share of attention above an even one
     name: str  # "" for a row without a clear aspect
 
@@ -132,8 +130,6 @@ def join_names(names: list[str]) -> str:
 
 
 class RowGroup(NamedTuple):
-    """Rows of A that read the same words."""
-
     rows: tuple[int, ...]  # counted from 0, ascending
     focus: float  # 0: spread evenly over the words; 1: all on a single word
 

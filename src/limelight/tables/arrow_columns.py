@@ -33,7 +33,6 @@ def new_field(column: NewColumn, values: Any) -> Any:
 
 
 def new_array(field: Any, values: Any) -> Any:
-    """The values of a new column."""
     if pa.types.is_fixed_size_list(field.type):
         flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
         return pa.FixedSizeListArray.from_arrays(flat, field.type.list_size)

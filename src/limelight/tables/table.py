@@ -89,8 +89,6 @@ class _Bytes(io.BufferedIOBase):
 
 
 class _TextTable(CellTable):
-    """A table of lines."""
-
     def begin(self) -> None:
         with tidy_reading(self.path):
             raw = self._open.enter_context(self.path.open("rb"))
