@@ -30,11 +30,6 @@ class Sentences:
     lengths: np.ndarray  # (texts,): at least 1 each
 
     @classmethod
-    def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
-        """Look up the words of each text, at most `max_length` of them unless it is 0."""
-        return cls(*truncate(*tokenizer.encode(texts), max_length))
-
-    @classmethod
     def join(cls, ids: Sequence[np.ndarray]) -> Sentences:
         """Join texts that are already word ids, (n,) each.
 
@@ -146,7 +141,7 @@ def encode_texts(
 ) -> Sentences:
     """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
     if not recipe.model.spells_words:
-        found = Sentences.encode(tokenizer, texts, recipe.text.max_length)
+        found = Sentences(*truncate(*tokenizer.encode(texts), recipe.text.max_length))
         if recipe.text.start and recipe.text.extra_words:  # otherwise it may know few words of any language
             warn_of_other_language(tokenizer, texts, found.ids != UNKNOWN)
         return found
