@@ -216,11 +216,10 @@ def _find(fs: Any, folder: str) -> Iterator[str]:
         yield from fs.find(folder)
         return
     for each in fs.ls(folder, detail=True):  # its own `find` leaves out what it cannot read
+        name = each["name"].rstrip("/")
         if each["type"] != "directory":
             yield each["name"]
-        elif each["name"].rstrip("/") != folder.rstrip("/") and not Path(each["name"]).name.startswith(
-            _HIDDEN
-        ):
+        elif name != folder.rstrip("/") and not Path(name).name.startswith(_HIDDEN):
             yield from _find(fs, each["name"])
 
 

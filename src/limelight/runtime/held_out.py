@@ -107,6 +107,5 @@ def development_sentence(facts: Mapping[str, Any]) -> str:
     if not isinstance(dev, Mapping) or not isinstance(dev.get("rows"), int):
         return ""
     said = [form.format(dev[key]) for key, form in MEASURES.items() if isinstance(dev.get(key), int | float)]
-    return (
-        f"Training measured {said[0]} on {dev['rows']:,} development rows that it held out." if said else ""
-    )
+    rows = f"{dev['rows']:,} development rows that it held out"
+    return f"Training measured {said[0]} on {rows}." if said else ""

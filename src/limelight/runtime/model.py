@@ -116,9 +116,8 @@ class Model(Embedder):
         """
         parts = open_folder(folder, sha256, Modules(encoder, pooling))
         if parts.is_reader:
-            raise wrong_model(
-                f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed"
-            )
+            todo = "open it with limelight.load, or use limelight embed"
+            raise wrong_model(f"{folder} is a reader, without labels: {todo}")
         return cls(parts, **options)
 
     @classmethod

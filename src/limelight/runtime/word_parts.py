@@ -100,9 +100,8 @@ def rows_without(states: np.ndarray, A: np.ndarray, words: slice = slice(None)) 
     terms = A.T[words, :, None] * states[words, None]  # (n, r, k)
     found: np.ndarray = np.subtract(A @ states, terms, out=terms)
     found /= np.maximum(left, _LITTLE_ATTENTION)[:, :, None].astype(found.dtype)
-    for t, r in np.argwhere(
-        left < _LITTLE_ATTENTION
-    ):  # a small difference of large numbers: summed up instead
+    # a small difference of large numbers is summed up instead
+    for t, r in np.argwhere(left < _LITTLE_ATTENTION):
         others = np.arange(len(states)) != t + (words.start or 0)
         weights = A[r, others].astype(float)
         found[t, r] = weights @ states[others] / (weights.sum() or 1)
