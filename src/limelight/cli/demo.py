@@ -171,17 +171,13 @@ def _draw(model: Model, page: Path) -> list[str]:
     sections: list[Any] = []
     for heading, some in (("Where it is right", right), ("Where it is wrong", wrong)):
         sections += [heading, *some] if some else []
-    html = to_page(sections, title="What the demo model decides, and why", about=_about(model))
-    write_file(page, html)
-    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
-
-
-def _about(model: Model) -> list[str]:
-    """What the page shows, for someone who has not seen the demo run."""
     test, rows = model.facts["results"]["test"], model.facts["data"]["train"]
-    return [
+    about = (
         f"Limelight trained this model on {rows:,} sentences from reviews, news and tweets, rated by people "
         f"from {model.labels[0]} to {model.labels[-1]}. It classifies {test['accuracy']:.1%} of "
         f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
         "are some of these sentences, with the class it predicts, its probability, and the true label."
-    ]
+    )
+    html = to_page(sections, title="What the demo model decides, and why", about=[about])
+    write_file(page, html)
+    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
