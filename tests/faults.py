@@ -37,10 +37,10 @@ from limelight.labelling.journal import Journal
 from limelight.labelling.session import LabelSession
 from limelight.labelling.state import fold
 from limelight.labelling.vectors import VectorCache
+from limelight.runtime.edits import write_aspects
 from limelight.runtime.embeddings import write_array
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
-from limelight.runtime.saved_aspects import write_aspects
 from limelight.search import index_folder
 from limelight.search.index import Index
 from limelight.serve.explorer.one_file import save_page

@@ -36,7 +36,7 @@ ROOMS = {
     "search": ["search"],
     "labelling": ["labelling"],
     "tables": ["tables"],
-    "runtime": [f"runtime/{name}.py" for name in ("decided", "confidence", "word_parts", "vector_parts")],
+    "runtime": [f"runtime/{name}.py" for name in ("decided", "confidence", "word_parts")],
     "reading": [f"reading/{name}.py" for name in ("comparison", "pieces")],
     "aspects": ["aspects/sums.py"],
 }

@@ -179,7 +179,7 @@ def is_rounded(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 @pytest.fixture
 def count_task(monkeypatch: pytest.MonkeyPatch) -> None:
     allow(monkeypatch, TextRecipe, "task", "count")
-    monkeypatch.setattr("limelight.estimators.fitted.TASKS", (*tasks.TASKS, "count"))
+    monkeypatch.setattr("limelight.estimators.base.TASKS", (*tasks.TASKS, "count"))
     monkeypatch.setitem(tasks._TASKS, "count", Count())
     entry = TaskLoss(poisson, is_rounded, "accuracy", "Poisson regression")
     monkeypatch.setitem(loss.TASK_LOSSES, "count", entry)

@@ -16,7 +16,7 @@ import torch
 import trained
 from limelight.bulk import Predictor
 from limelight.bulk import run as run_bulk
-from limelight.bulk.ray_engine import _cores_per_gpu
+from limelight.bulk.job import _cores_per_gpu
 from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.runtime import devices, gpu

@@ -16,7 +16,7 @@ import numpy as np
 
 from limelight.bundled import sentences
 from limelight.network.weights import TABLES, pack_all
-from limelight.reading.row_names import row_words
+from limelight.reading.rows import row_words
 from limelight.runtime.card import reader_card
 from limelight.runtime.config_file import format_config
 from limelight.runtime.folder import BUNDLED, FAST, LAYOUT, Parts, open_folder
@@ -56,7 +56,8 @@ def save_fast(path: Path, parts: Parts) -> None:
     own = {name: array for name, array in parts.weights.items() if name not in TABLES}
     tensors = b"".join(safetensors_pieces(pack_all(own)))
     facts, words = to_json_values(parts.facts), len(open_folder(BUNDLED).tokenizer) - len(SPECIAL)
-    config = format_config("fast", parts.recipe.to_dict(), (), facts, {"model.safetensors": tensors})
+    about = {"kind": "fast", "labels": [], "recipe": parts.recipe.to_dict(), "facts": facts}
+    config = format_config({"model.safetensors": tensors}, **about)
     card = reader_card(recipe=parts.recipe, vocabulary=words, facts=facts)
     with atomic_folder(path, LAYOUT, overwrite=True) as folder:
         for name, content in (("model.safetensors", tensors), ("config.json", config)):

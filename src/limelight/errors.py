@@ -53,6 +53,19 @@ wrong_model = partial(LimelightError, code="model-kind")  # a reader, or a model
 wrong_task = partial(LimelightError, code="model-task")
 
 
+def need(library: str, what: object, extra: str) -> Any:
+    """The package of an optional library, or the error that says what needs it and which extra has it.
+
+    >>> need("soup", "a menu", "kitchen")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: a menu needs soup: pip install '.[kitchen]'
+    """
+    try:
+        return __import__(library)
+    except ImportError:
+        raise needs_extra(f"{what} needs {library.partition('.')[0]}: pip install '.[{extra}]'") from None
+
+
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """Raise unless an option has one of some values.
 

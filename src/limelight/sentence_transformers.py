@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .errors import LimelightError
+from .errors import wrong_model
 from .network.torch.network import Network, Spelled
 from .runtime.folder import BUNDLED, open_folder, save_folder
 from .text.spelling import piece_tables
@@ -43,7 +43,7 @@ class Reader(InputModule):
         self._parts = parts = open_folder(folder)
         if not parts.is_reader:
             fault = f"{folder} is a trained model; a reader is needed, such as limelight pretrain makes"
-            raise LimelightError(fault, code="model-kind")
+            raise wrong_model(fault)
         self.tokenizer = parts.tokenizer
         self.network = Network(parts.recipe.model, len(parts.tokenizer))
         weights = {name: torch.from_numpy(np.array(array)) for name, array in parts.weights.items()}
@@ -101,11 +101,9 @@ class Reader(InputModule):
 
     def save(self, output_path: str, *args: Any, **options: Any) -> None:
         """Write a reader's folder, its weights in few bits."""
-        weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in self._weights()}
+        state = self.network.state_dict()
+        weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in state.items()}
         save_folder(output_path, replace(self._parts, weights=weights), overwrite=True)
-
-    def _weights(self) -> list[tuple[str, Tensor]]:
-        return list(self.network.state_dict().items())
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Reader:

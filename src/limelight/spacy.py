@@ -16,7 +16,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup
 
-from .errors import LimelightError
+from .errors import wrong_model
 from .runtime.reader import Reader, load
 
 KEY = "limelight"
@@ -31,7 +31,7 @@ class LimelightComponent:
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, load(model)
         if self.model.pair:
-            raise LimelightError(f"{model} reads pairs of texts; a doc is one", code="model-kind")
+            raise wrong_model(f"{model} reads pairs of texts; a doc is one")
 
     def __call__(self, doc: Doc) -> Doc:
         """The doc, with what the model says."""

@@ -13,7 +13,7 @@ from drawing import examples
 from limelight import Model
 from limelight.aspects.facts import MAX_EDITS, facts_of_training
 from limelight.aspects.seeds import Aspects
-from limelight.runtime.saved_aspects import write_aspects
+from limelight.runtime.edits import write_aspects
 from limelight.tables.table import open_table
 from limelight.text.questions import Mean
 from refusing import refuses

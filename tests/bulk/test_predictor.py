@@ -15,8 +15,8 @@ from limelight.aspects.seeds import Aspects
 from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
 from limelight.runtime import reader
+from limelight.runtime.edits import write_aspects
 from limelight.runtime.model import Model
-from limelight.runtime.saved_aspects import write_aspects
 from limelight.storage import files
 from refusing import refuses
 

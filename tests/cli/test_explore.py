@@ -16,7 +16,7 @@ import pytest
 
 import trained
 from limelight.cli import main
-from limelight.runtime.forbidden import write_forbidden
+from limelight.runtime.edits import write_forbidden
 from reviews import write_csv
 from serve.live import PATIENCE, ROOT
 

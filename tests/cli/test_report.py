@@ -10,8 +10,8 @@ import pytest
 import limelight
 from limelight.aspects.seeds import Aspects
 from limelight.cli import main
+from limelight.runtime.edits import write_aspects
 from limelight.runtime.folder import save_folder
-from limelight.runtime.saved_aspects import write_aspects
 from reviews import FLAGS, reviews, write_csv
 from trained import LABELS, network_of, recipe_of, save, texts_of, weights_of
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from limelight.cli import main
-from limelight.cli._streams import visible
+from limelight.cli._output import visible
 from limelight.reading import Reading, to_terminal
 from reviews import FLAGS
 

@@ -11,7 +11,7 @@ from limelight.config.recipe import Recipe
 from limelight.explain.attribution import ReadTexts, attribute_readings
 from limelight.explain.report import measure_report
 from limelight.reading.reading import Reading
-from limelight.reading.row_names import row_words
+from limelight.reading.rows import row_words
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 from trained import LABELS, network_of, recipe_of, tokenizer, weights_of

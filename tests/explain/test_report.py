@@ -77,8 +77,8 @@ def test_intervals_are_those_of_scipy():
 
 
 def test_a_row_shows_the_words_it_prefers_not_the_frequent_ones(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("limelight.reading.row_names.MIN_LIFT", 1.0)
-    monkeypatch.setattr("limelight.reading.row_names.MIN_OCCURRENCES", 1)
+    monkeypatch.setattr("limelight.reading.rows.MIN_LIFT", 1.0)
+    monkeypatch.setattr("limelight.reading.rows.MIN_OCCURRENCES", 1)
     model = random_model()
     readings = model.read_many(some_texts(40)[0])
     for row, found in enumerate(describe_rows(readings)):

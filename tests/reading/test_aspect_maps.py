@@ -9,9 +9,8 @@ import pytest
 
 from limelight.aspects.seeds import Aspects
 from limelight.reading import to_html, to_svg, to_terminal
-from limelight.reading.aspect_maps import MAX_CLAUSES_DRAWN
 from limelight.reading.captions import aspect_effects
-from limelight.reading.picture import make_picture
+from limelight.reading.picture import MAX_CLAUSES_DRAWN, make_picture
 from reading.readings import make_reading
 
 HOTEL = Aspects.of({"rooms": ["room"], "service": ["staff"], "value": ["price"]})

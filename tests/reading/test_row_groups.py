@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.row_groups import MIN_SHARED, RowGroup, focus, group_rows
+from limelight.reading.rows import MIN_SHARED, RowGroup, focus, group_rows
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:

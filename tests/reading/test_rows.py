@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.row_names import (
+from limelight.reading.rows import (
     MIN_OCCURRENCES,
     is_function_word,
     join_names,

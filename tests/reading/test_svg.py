@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.reading import pieces, to_svg
-from limelight.reading.bidi import is_right_to_left, visual_order
 from limelight.reading.pieces import split_pieces
 from limelight.reading.reading import PairReading
-from limelight.reading.wrap import cells, ems, shorten, wrap
+from limelight.reading.wrap import cells, ems, is_right_to_left, shorten, visual_order, wrap
 from reading.readings import SOUP, focused, make_reading
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import limelight
 from drawing import examples
 from limelight import Model
-from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
+from limelight.runtime.edits import read_forbidden, write_forbidden
+from limelight.runtime.folder import MAX_FORBIDDEN, forbidden_words
 from limelight.serve.explorer.one_file import pack_model
 from limelight.text.tokenizer import Tokenizer
 from refusing import refuses

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trained
-from limelight.runtime.forbidden import write_forbidden
+from limelight.runtime.edits import write_forbidden
 from limelight.runtime.model import Model
 from limelight.runtime.reader import load
 from limelight.text.tokenizer import Tokenizer

@@ -58,7 +58,8 @@ def old_tensors() -> dict[str, np.ndarray]:
 def save_old(path: Path, tensors: dict[str, np.ndarray]) -> Path:
     """As version 0.2 wrote it."""
     content = safetensors.numpy.save(tensors)
-    config = json.loads(format_config("reader", {"rows": 2}, [], FACTS, {"reader.safetensors": content}))
+    about = {"kind": "reader", "labels": [], "recipe": {"rows": 2}, "facts": FACTS}
+    config = json.loads(format_config({"reader.safetensors": content}, **about))
     config |= {"format": 1, "limelight": "0.2.0"}
     rest = {name: value for name, value in config.items() if name != "sha256"}
     plain = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import trained
 from drawing import examples
 from limelight import Index
-from limelight.runtime.forbidden import write_forbidden
+from limelight.runtime.edits import write_forbidden
 from limelight.search import index_folder, postings, ranking
 from limelight.search.postings import POSTINGS, Postings, WordSearch, pack_postings
 from limelight.search.results import _effects

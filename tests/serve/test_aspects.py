@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from aspects.test_facts import model_of
-from limelight.reading.aspect_maps import aspect_maps
+from limelight.reading.picture import aspect_maps
 from limelight.reading.pieces import split_pieces
 from limelight.runtime.model import Model
 from limelight.serve import create_app

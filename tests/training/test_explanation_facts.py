@@ -31,9 +31,9 @@ def split_of(model: Model) -> Split:
 @pytest.mark.parametrize("head", ["linear", "pruned"])
 def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pair, monkeypatch):
     # random rows read nothing in particular
-    monkeypatch.setattr("limelight.reading.row_names.CLEAR_LIFT", 1.0)
-    monkeypatch.setattr("limelight.reading.row_names.CLEAR_SHARE", 0.0)
-    monkeypatch.setattr("limelight.reading.row_names.MIN_LIFT", 1.05)
+    monkeypatch.setattr("limelight.reading.rows.CLEAR_LIFT", 1.0)
+    monkeypatch.setattr("limelight.reading.rows.CLEAR_SHARE", 0.0)
+    monkeypatch.setattr("limelight.reading.rows.MIN_LIFT", 1.05)
     model = random_model(pair, head=head)
     split, second = split_of(model), SECOND if pair else None
     dataset = Dataset(model.tokenizer, LABELS, {"train": split, "dev": split}, None, {})

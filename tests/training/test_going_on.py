@@ -15,7 +15,7 @@ from limelight import PairClassifier, TextClassifier
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.network.torch.heads import LAST_LAYER, ScaledLinearHead
-from limelight.runtime.forbidden import read_forbidden, write_forbidden
+from limelight.runtime.edits import read_forbidden, write_forbidden
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.text.encode import encode_texts

@@ -53,10 +53,8 @@ def saved_aspects(fact: Any) -> Aspects:
             raise LimelightError("they are not as Limelight writes them", code="aspects")
         return Aspects.of(fact["definition"])
     except LimelightError as error:
-        message = (
-            f"the aspects in config.json are damaged: {error}; 'limelight aspects MODEL --set' replaces them"
-        )
-        raise damaged(message) from error
+        fault = f"the aspects in config.json are damaged: {error}"
+        raise damaged(f"{fault}; 'limelight aspects MODEL --set' replaces them") from error
 
 
 def _is_as_written(fact: Any) -> bool:
@@ -71,10 +69,15 @@ def _is_as_written(fact: Any) -> bool:
 
 
 def aspect_facts(aspects: Aspects, before: Any = None, *edits: str) -> dict[str, Any]:
-    """What config.json is to have: the definition, and after the edits `before` had these, of now."""
+    """What config.json is to have of them, after the edits that `before` had and these."""
+    return with_edits({"definition": aspects.to_dict()}, before, *edits)
+
+
+def with_edits(fact: dict[str, Any], before: Any, *edits: str) -> dict[str, Any]:
+    """What is to be in config.json, with its history: that of `before` it, and these edits, of now."""
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     history = [*(before or {}).get("history", ()), *({"date": date, "edit": edit[:200]} for edit in edits)]
-    return {"definition": aspects.to_dict(), "history": history[-MAX_EDITS:]}
+    return {**fact, "history": history[-MAX_EDITS:]}
 
 
 def facts_of_training(

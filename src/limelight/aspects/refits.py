@@ -70,15 +70,11 @@ def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
     return np.stack(found)
 
 
-def read_states(text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
-    """(n, 2u): a_t h_t, where a_t is what the rows read of the word on average."""
-    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
-    return np.asarray(text.H * rows.mean(axis=0)[:, None])
-
-
 def refit_shares(W: np.ndarray, text: EncodedText, recipe: ModelRecipe) -> np.ndarray:
     """(n, refits): the share of each word by each of them."""
-    return np.asarray(read_states(text, recipe) @ W.T)
+    rows = text.A[: rows_of(recipe).attention] if rows_of(recipe).attention else text.A
+    states = text.H * rows.mean(axis=0)[:, None]  # (n, 2u): a_t h_t
+    return np.asarray(states @ W.T)
 
 
 def refits_to_json(W: np.ndarray) -> list[list[float]]:

@@ -18,9 +18,8 @@ from ..storage.open_files import read_regular
 MAX_ASPECTS, MAX_SEEDS = 100, 1000  # of a model; of an aspect
 MAX_NAME, MAX_SEED = 40, 60  # characters
 MAX_FILE = 2**22  # bytes
-_NAME = re.compile(
-    r"[^\W_](?:[\w -]*\w)?"
-)  # it begins columns, and = + : , separate names on the command line
+# it begins columns, and = + : , separate names on the command line
+_NAME = re.compile(r"[^\W_](?:[\w -]*\w)?")
 _KEYS = {"seeds", "not"}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, need, no_rows, tidy_os_errors, wrong_file
 from ..storage.compression import check_file
 from ..tables.formats import table_format
 from ..tables.parquet import open_parquet
@@ -66,7 +66,7 @@ def list_files(data: str | Path, out: Path | None = None) -> list[InputFile]:
         found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"), out)
     if not found:
         known = "a folder, a pattern or a file of " + ", ".join(f".{each}" for each in _IN_FOLDERS)
-        raise LimelightError(f"{data} has no tables; give {known}", code="no-rows")
+        raise no_rows(f"{data} has no tables; give {known}")
     for each in found:
         _ = each.format  # raises unless it can be read
     return sorted(found)
@@ -103,7 +103,7 @@ def version_of(address: str) -> str:
     with tidy_os_errors(f"cannot read {address}"):
         found = os.stat(address)
     if not stat.S_ISREG(found.st_mode):
-        raise LimelightError(f"{address} is a folder, a pipe or a device; give a file", code="file-type")
+        raise wrong_file(f"{address} is a folder, a pipe or a device; give a file")
     return f"{found.st_size} {found.st_mtime_ns}"
 
 
@@ -216,11 +216,10 @@ def _find(fs: Any, folder: str) -> Iterator[str]:
         yield from fs.find(folder)
         return
     for each in fs.ls(folder, detail=True):  # its own `find` leaves out what it cannot read
+        name = each["name"].rstrip("/")
         if each["type"] != "directory":
             yield each["name"]
-        elif each["name"].rstrip("/") != folder.rstrip("/") and not Path(each["name"]).name.startswith(
-            _HIDDEN
-        ):
+        elif name != folder.rstrip("/") and not Path(name).name.startswith(_HIDDEN):
             yield from _find(fs, each["name"])
 
 
@@ -231,12 +230,9 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _filesystem(address: str) -> tuple[Any, str]:
+    fsspec = need("fsspec.core", address, "ray")
     try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'", code="needs-extra") from None
-    try:
-        found: tuple[Any, str] = url_to_fs(address)
+        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
         raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
     return found

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, check_choice
+from ..errors import LimelightError, check_choice, conflict
 from ..network.quantise import quantise
 from ..runtime.confidence import check_threshold
-from ..runtime.devices import choose_device
+from ..runtime.devices import DeviceOptions, choose_device
 from ..runtime.folder import is_reader, is_reader_folder
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
@@ -66,7 +66,7 @@ class Predictor:
         check_choice("dtype", dtype, DTYPES)
         if embed and (probabilities or words or aspects or top != 1 or abstain_below is not None):
             fault = "probabilities, top, words, aspects and abstain_below are of labels, not embeddings"
-            raise LimelightError(fault, code="option-conflict")
+            raise conflict(fault)
         if abstain_below is not None:
             check_threshold(abstain_below)
         self.model = str(model) if bundled else str(Path(model).absolute())
@@ -97,16 +97,11 @@ class Predictor:
     @property
     def loaded(self) -> Any:
         """The model, loaded once in each process; another one at its path is an error."""
-        key = self.model, self.sha256, self.precision, self.threads, self.device
+        how: DeviceOptions = {"precision": self.precision, "threads": self.threads, "device": self.device}
+        key = self.model, self.sha256, *how.values()
         with _loading:
             if key not in _loaded:
-                _loaded[key] = load_exactly(
-                    self.model,
-                    self.sha256,
-                    precision=self.precision,
-                    threads=self.threads,
-                    device=self.device,
-                )
+                _loaded[key] = load_exactly(self.model, self.sha256, **how)
             return _loaded[key]
 
     def _on_cpu(self) -> Predictor:

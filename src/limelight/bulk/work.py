@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, damaged, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular
@@ -50,41 +50,35 @@ class Worker:
 
     def __call__(self, piece: Piece) -> Done:
         """Write the output file of a piece. Done twice, it is the same file."""
-        with text_encoding(self.encoding):
-            return self._do(piece)
-
-    def _do(self, piece: Piece) -> Done:
         from pyarrow.parquet import ParquetWriter
 
-        texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
-        parts = read_piece(piece, texts, self.predictor.batch_rows)
-        first = next(parts)
-        schema = self.predictor(first[0].slice(0, 0)).schema
-        with atomic_file(self.folder / piece.out) as file:
-            with ParquetWriter(file, schema) as writer:
-                done = self._write(writer, chain([first], parts), piece)
-                record = {"input": done.file, "start": piece.start, "rows_in": done.rows_in}
-                more = {"skipped": done.skipped, "sha256": _placeholder(piece.out)}
-                writer.add_key_value_metadata({MARK.decode(): json.dumps(record | more)})
-            _seal(file, piece.out)
+        with text_encoding(self.encoding):
+            texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
+            parts = read_piece(piece, texts, self.predictor.batch_rows)
+            first = next(parts)
+            schema = self.predictor(first[0].slice(0, 0)).schema
+            with atomic_file(self.folder / piece.out) as file:
+                with ParquetWriter(file, schema) as writer:
+                    done = self._write(writer, chain([first], parts), piece)
+                    record = {"input": done.file, "start": piece.start, "rows_in": done.rows_in}
+                    more = {"skipped": done.skipped, "sha256": _placeholder(piece.out)}
+                    writer.add_key_value_metadata({MARK.decode(): json.dumps(record | more)})
+                _seal(file, piece.out)
         return done
 
     def _write(self, writer: Any, parts: Iterable[tuple[Any, Bad]], piece: Piece) -> Done:
-        """Write the rows, and count them."""
         name, rows_out, skipped = piece.file.name, 0, Bad()
         for table, bad in parts:
             if bad and not self.skip_bad:
                 hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
-                fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
-                raise LimelightError(fault, code="row-unusable")
+                raise LimelightError(f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}", code="row-unusable")
             if table.num_rows:
                 writer.write_table(self.predictor(table))
             rows_out += table.num_rows
             skipped += bad
         rows_in = rows_out + len(skipped)
         if piece.rows not in (None, rows_in):
-            fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
-            raise LimelightError(fault, code="file-damaged")
+            raise damaged(f"{name}: {rows_in:,} rows were read, not {piece.rows:,}")
         return Done(piece.out, name, rows_in, rows_out, skipped)
 
 
@@ -136,8 +130,7 @@ def read_done(path: Path, whole: bool = False) -> Done:
         except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
             if getattr(error, "errno", None):  # Arrow calls damage an OSError too, without a number
                 raise
-            fault = f"{path} is damaged; delete it and run this again"
-            raise LimelightError(fault, code="file-damaged") from error
+            raise damaged(f"{path} is damaged; delete it and run this again") from error
 
 
 def _read_record(file: BinaryIO, name: str, whole: bool) -> tuple[int, dict[str, Any]]:
@@ -237,7 +230,6 @@ def _other_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any
 def _table(cells: list[Any], kept: KeptColumns) -> Any:
     import pyarrow as pa
 
-    from ..tables.arrow_columns import kept_arrays, kept_types
+    from ..tables.arrow_columns import kept_arrays, kept_fields
 
-    schema = pa.schema(map(pa.field, kept.names, kept_types(kept)))
-    return pa.Table.from_arrays(kept_arrays(cells, kept), schema=schema)
+    return pa.Table.from_arrays(kept_arrays(cells, kept), schema=pa.schema(kept_fields(kept.names, kept)))

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
-from ._streams import discard_unwritten, require_output, utf8_streams
+from ._output import discard_unwritten, require_output, utf8_streams
 
 NO_MEMORY = "limelight: out of memory; try a smaller --hidden, --batch-size or --max-length\n"
 # PyTorch's MemoryError, and Python's where there is no room for the stack of a thread or for a library
@@ -121,13 +121,7 @@ def _warning_printer() -> Callable[..., None]:
 
 
 def _with_flags(line: str) -> str:
-    """Spell options as flags. A single word is replaced only where it can be nothing else.
-
-    >>> _with_flags("max_length is -4; it must be at least 0"), _with_flags("rows is -1; it must be 1")
-    ('--max-length is -4; it must be at least 0', '--rows is -1; it must be 1')
-    >>> _with_flags("x.csv has no column 'max_length'; the rows are 3")
-    "x.csv has no column 'max_length'; the rows are 3"
-    """
+    """Spell options as flags. A single word is replaced only where it can be nothing else."""
     from ..config.recipe import options
 
     long = "|".join(name for name in options() if "_" in name)

@@ -1,4 +1,4 @@
-"""The command-line parser: finds the commands, makes flags from the recipe, suggests what was meant."""
+"""The command-line parser: finds the commands, suggests what was meant; and the flags of several commands."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import dataclasses
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
 from ..config.presets import AUTO, PRESETS, preset
 from ..config.recipe import OTHER_NAMES, SECTIONS, Recipe, options, section_of
-from ..errors import conflict
+from ..errors import check_at_least, conflict, needs_extra
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model
 
 COMMANDS = (  # in the order of the help
     "demo", "train", "label", "check", "evaluate", "predict", "aspects", "embed", "explain", "report",
     "similar", "explore", "index", "search", "info", "serve", "encode", "pretrain",
 )  # fmt: skip
-DEFAULT_PRESET = AUTO
 
 EPILOG = """\
 a first model:
@@ -71,16 +74,6 @@ class Parser(argparse.ArgumentParser):
         return f"{message}; did you mean {near[0]!r}?" if near else message
 
 
-class HelpAll(argparse.Action):
-    """`--help-all`: the help with every option of the recipe."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> NoReturn:
-        for action in parser._actions:
-            action.help = getattr(action, "full_help", action.help)
-        parser.print_help()
-        parser.exit()
-
-
 def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
     return {name: import_module(f"{__package__}.{name}") for name in names}
 
@@ -103,9 +96,7 @@ def parser_for(argv: Sequence[str] | None = None) -> Parser:
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        default = getattr(module, "PRESET", DEFAULT_PRESET)
-        shown = _preset_in(argv or ()) or default
-        command.set_defaults(run=module.run, preset_default=default, preset_shown=shown)
+        command.set_defaults(run=module.run, preset_shown=_preset_in(argv or ()))
         if asked or argv is None:
             module.arguments(command)
     return parser
@@ -116,10 +107,42 @@ def _preset_in(argv: Sequence[str]) -> str:
         name = value if flag == "--preset" else flag.partition("--preset=")[2]
         if name in PRESETS:
             return name
-    return ""
+    return AUTO
 
 
 # ---------------------------------------------------------------- flags
+
+FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, what it is, its default
+    "--text": ("COL", "text column; detected by its name, or if its texts are by far the longest"),
+    "--label": ("COL", "label column; detected if its name is unambiguous"),
+    "--text2": ("COL", "column of the second text, for pairs"),
+    "--skip-bad": ("", "skip rows without text or label, and name the first of them"),
+    "--encoding": (
+        "NAME", "encoding of text tables, such as cp1252 (default: UTF-8, or a guess, with a warning)",
+    ),
+    "--json": ("", "print one JSON object, for scripts"),
+    "--overwrite": ("", "replace existing output"),
+    "--escape-formulas": (
+        "", "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @"
+    ),
+    "--device": (
+        ("cpu", "cuda", "auto"), "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
+        "cpu",
+    ),
+    "--precision": (
+        ("float32", "int8", "bf16"),
+        "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
+    ),
+    "--port": ("N", "port (default: any that is free)"),
+    "--no-browser": ("", "print the address and open nothing"),
+    "--abstain-below": ("P", "give no label where its probability is lower than this (0 to 1)"),
+    "--target-precision": (
+        "P", "choose that probability for answers of which this share is right, such as 0.95",
+    ),
+}  # fmt: skip
+
+
+COLUMNS = ("--text", "--label", "--text2", "--skip-bad")
 
 
 def add_flag(
@@ -141,14 +164,65 @@ def add_flag(
     group.add_argument(name, default=default, help=about, **more)
 
 
+def add_shared(group: Any, *names: str) -> None:
+    """Flags that several commands have. One that reads a table also has an encoding."""
+    for name in (*names, "--encoding") if "--text" in names else names:
+        add_flag(group, name, *FLAGS[name])
+
+
+def on_bad(args: argparse.Namespace) -> str:
+    """The table readers' name for --skip-bad."""
+    return "skip" if args.skip_bad else "error"
+
+
+def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
+    """The probability to abstain below; for a wanted precision, chosen on the model's development set."""
+    from ..runtime.confidence import check_threshold, saved_curve
+
+    if args.target_precision is None:
+        given = args.abstain_below
+        return None if given is None else check_threshold(given, "--abstain-below")
+    if args.abstain_below is not None:
+        raise conflict("--abstain-below and --target-precision exclude each other; give only one")
+    found = model.threshold(args.target_precision)
+    _, rows = saved_curve(model.facts.get("confidence"))
+    shown = f"{args.target_precision:.1%} right or more, as {rows:,} development texts show"
+    print(f"abstaining below {found:.3f}: {shown}", file=sys.stderr)
+    return found
+
+
+@contextmanager
+def needs_serve(command: str) -> Iterator[None]:
+    """Says which extra a command needs, if what it imports is not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise needs_extra(f"{command} needs {error.name}: pip install '.[serve]'") from None
+
+
+def check_least(args: argparse.Namespace, **least: int) -> None:
+    """Raise if a number is below the least it may be."""
+    for name, lowest in least.items():
+        check_at_least(f"--{name.replace('_', '-')}", getattr(args, name), lowest)
+
+
 # ---------------------------------------------------------------- flags from the recipe
+
+
+class HelpAll(argparse.Action):
+    """`--help-all`: the help with every option of the recipe."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> NoReturn:
+        for action in parser._actions:
+            action.help = getattr(action, "full_help", action.help)
+        parser.print_help()
+        parser.exit()
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     """Add `--preset`, and a flag for every field of the recipe's sections."""
-    default = parser.get_default("preset_default")
-    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {default})")
-    shown = parser.get_default("preset_shown") or DEFAULT_PRESET
+    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {AUTO})")
+    shown = parser.get_default("preset_shown")
     for section in sections:
         about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
         values = getattr(preset(shown), section)
@@ -161,11 +235,22 @@ def add_section(parser: argparse.ArgumentParser, title: str, about: str, values:
         parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
     group = parser.add_argument_group(title, about)
     for f in (f for f in dataclasses.fields(values) if f.metadata["flag"]):
-        add_option(group, f, getattr(values, f.name), hide=hide and not f.metadata["basic"])
+        flag, kind, has = f"--{f.name.replace('_', '-')}", type(f.default), f.metadata
+        how: dict[str, Any] = {"dest": f.name, "default": argparse.SUPPRESS}
+        if kind is bool:
+            how["action"] = argparse.BooleanOptionalAction
+        elif has["choices"]:
+            how["choices"] = has["choices"]
+        else:
+            metavar = has["metavar"] or {int: "N", float: "X", str: "FILE"}[kind]
+            how |= {"type": kind, "metavar": metavar}
+        action: Any = group.add_argument(flag, **how)
+        action.full_help = _help(f, getattr(values, f.name))
+        action.help = argparse.SUPPRESS if hide and not has["basic"] else action.full_help
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
-    return preset(args.preset or args.preset_default).override(**given_options(args))
+    return preset(args.preset or AUTO).override(**given_options(args))
 
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -184,21 +269,6 @@ def check_encoded(args: argparse.Namespace) -> None:
     if settled or len(args.data) > 1:
         what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
         raise conflict(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
-
-
-def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:
-    """Add the flag of a recipe's field, with its value if it is not given."""
-    flag, kind = f"--{f.name.replace('_', '-')}", type(f.default)
-    common = {"dest": f.name, "default": argparse.SUPPRESS}
-    if kind is bool:
-        action = group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
-    elif f.metadata["choices"]:
-        action = group.add_argument(flag, choices=f.metadata["choices"], **common)
-    else:
-        metavar = f.metadata["metavar"] or {int: "N", float: "X", str: "FILE"}[kind]
-        action = group.add_argument(flag, type=kind, metavar=metavar, **common)
-    action.full_help = _help(f, value)
-    action.help = argparse.SUPPRESS if hide else action.full_help
 
 
 def _help(f: dataclasses.Field, value: Any) -> str:

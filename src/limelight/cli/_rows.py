@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, conflict, warn, wrong_model, wrong_task
-from ._flags import on_bad
-from ._streams import on_terminal
+from ._output import on_terminal
+from ._parser import on_bad
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -66,10 +66,8 @@ def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
             continue
         if len(parts) != 1 + pair:
             tabs = f"{len(parts) - 1} tabs" if len(parts) > 2 else "no tab"
-            raise LimelightError(
-                f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab",
-                code="pair-separator",
-            )
+            fault = f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab"
+            raise LimelightError(fault, code="pair-separator")
         blank += empty
         yield Row(parts[0], None, parts[1] if pair else None, parts)
     if blank:
@@ -141,17 +139,33 @@ def table_rows(
 
 
 def sample(
-    args: argparse.Namespace, model: Model, most: int, need_label: bool = True,
+    args: argparse.Namespace, model: Model, most: int, need_label: bool = True, guessed: bool = False,
     further: Sequence[str] = (), table: Table | None = None,
-) -> tuple[list[Row], int, str]:  # fmt: skip
-    """A sample of DATA, how many rows there are, its name; an unknown label is an error at once.
+) -> tuple[list[Row], int, LimelightError | None]:  # fmt: skip
+    """A sample of DATA, how many rows there are, and what is wrong with their labels.
 
-    `further` are columns whose values come along in the cells of the rows.
+    A label that the model does not know is an error at once; but if the column of labels is `guessed`, the
+    rows come without them. `further` are columns whose values come along in the cells of the rows.
     """
-    read = table_rows(args, model, need_label, further=further, table=table)
-    rows, labels, count = sample_rows(read, most, model.task)
-    labels.index(model.labels, read.name_row)
-    return rows, count, (table.path if table else Path(args.data)).name
+    from ..tables.table import open_table
+
+    table, fault = table or open_table(args.data), None
+    if guessed:
+        table.hold()
+    if need_label:
+        try:
+            read = table_rows(args, model, further=further, table=table)
+            rows, labels, count = sample_rows(read, most, model.task)
+            labels.index(model.labels, read.name_row)
+            return rows, count, None
+        except LimelightError as error:
+            if not guessed:
+                raise
+            fault = error
+    given = argparse.Namespace(**{**vars(args), "label": None})
+    read = table_rows(given, model, need_label=False, further=further, table=table)
+    rows, _, count = sample_rows(read, most, model.task)
+    return rows, count, fault
 
 
 def sample_rows(read: TableRows, most: int, task: str) -> tuple[list[Row], LabelColumn, int]:

@@ -6,14 +6,13 @@ import argparse
 import json
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import conflict
-from ._flags import add_shared, check_least
-from ._parser import add_flag
-from ._results import check_out, print_result
+from ._output import check_out, on_terminal, print_result
+from ._parser import add_flag, add_shared, check_least
 from ._rows import sample
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..aspects.find import Found
@@ -45,23 +44,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Give the model other aspects if that is asked for, and list them."""
     from ..aspects.seeds import Aspects
-    from ..runtime.saved_aspects import read_aspects, write_aspects
+    from ..runtime.edits import read_aspects, read_forbidden, write_aspects, write_forbidden
+    from ..storage.files import write_file
 
     _check(args)
     searched = _find(args)
     if searched is not None:
-        found, edit = searched.aspects, f"find {args.find}"
+        found, edit = Aspects(each.aspect for each in searched.found), f"find {args.find}"
     elif args.set is not None:
         found, edit = Aspects.of(args.set), f"set {args.set}"
     else:
         found, edit = read_aspects(args.model), ""
     if args.out:
-        _save(found, args)
+        content = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+        write_file(args.out, f"{content}\n", args.overwrite)
     if edit:
         write_aspects(args.model, found, edit)
-    forbidden = _forbidden(args)
+    if args.forbid is not None or args.allow is not None:
+        write_forbidden(args.model, _words(args.forbid), _words(args.allow))
+    forbidden = read_forbidden(args.model)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = searched.format() if searched is not None else _format(args.model, found)
     if searched is not None:
@@ -74,16 +76,9 @@ def run(args: argparse.Namespace) -> None:
     print_result(args, data, text)
 
 
-def _save(aspects: Aspects, args: argparse.Namespace) -> None:
-    from ..storage.files import write_file
-
-    content = json.dumps(aspects.to_dict(), indent=1, ensure_ascii=False)
-    write_file(args.out, f"{content}\n", args.overwrite)
-
-
 def _check(args: argparse.Namespace) -> None:
     """Raise if a flag does nothing, or one that is used last is wrong: all is done, or nothing."""
-    from ..runtime.forbidden import check_words
+    from ..runtime.edits import check_words
 
     check_least(args, find=1)
     check_out(args)
@@ -101,15 +96,6 @@ def _words(given: str | None) -> list[str]:
     return [] if given is None else given.split(",")
 
 
-def _forbidden(args: argparse.Namespace) -> list[str]:
-    """The words that the model must not read, after --forbid and --allow."""
-    from ..runtime.forbidden import read_forbidden, write_forbidden
-
-    if args.forbid is None and args.allow is None:
-        return read_forbidden(args.model)
-    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
-
-
 class _Search(NamedTuple):
     """What --find has found, and where."""
 
@@ -118,16 +104,9 @@ class _Search(NamedTuple):
     rows: int
     name: str  # of the table
 
-    @property
-    def aspects(self) -> Aspects:
-        from ..aspects.seeds import Aspects
-
-        return Aspects(each.aspect for each in self.found)
-
     def to_json(self) -> dict[str, Any]:
-        about = {
-            each.aspect.name: {"share": each.share, "examples": list(each.examples)} for each in self.found
-        }
+        found = self.found
+        about = {each.aspect.name: {"share": each.share, "examples": list(each.examples)} for each in found}
         return {"data": self.name, "texts": self.read, "rows": self.rows, "aspects": about}
 
     def format(self) -> str:
@@ -146,15 +125,14 @@ def _find(args: argparse.Namespace) -> _Search | None:
     from ..aspects.facts import check_takes_aspects
     from ..aspects.find import MAX_TEXTS, find_in_texts
     from ..runtime.model import Model
-    from ..tables.table import open_table
 
     model = Model.load(args.model)
     check_takes_aspects(model.task, model.pair)
-    rows, count, name = sample(args, model, MAX_TEXTS, need_label=False, table=open_table(args.data))
+    rows, count, _ = sample(args, model, MAX_TEXTS, need_label=False)
     if on_terminal():
         print(f"looking at {len(rows):,} texts", file=sys.stderr)
     found = find_in_texts([row.text for row in rows], args.find, model.tokenizer)
-    return _Search(found, len(rows), count, name)
+    return _Search(found, len(rows), count, Path(args.data).name)
 
 
 def _format(model: str, aspects: Aspects) -> str:
@@ -164,7 +142,6 @@ def _format(model: str, aspects: Aspects) -> str:
 
 
 def _format_aspect(aspect: Aspect, note: str = "") -> str:
-    """A name with a note, and below it the words."""
     words = ", ".join(aspect.seeds) + (f"; not: {', '.join(aspect.excluded)}" if aspect.excluded else "")
     lines = textwrap.fill(words, 100, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
     return f"{aspect.name}{note}\n{lines}"

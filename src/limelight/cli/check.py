@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._flags import add_shared, on_bad
-from ._parser import add_flag
-from ._results import print_result, table
+from ._output import on_terminal, print_result, table
+from ._parser import add_flag, add_shared, on_bad
 from ._rows import open_data
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..labelling.health import Health
@@ -43,11 +41,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the table, judge it, print and write what was found."""
     from ..labelling.health import check, check_health_file, read_labelled, save_health
 
-    if args.fix:
-        _fix(args)
+    if args.fix:  # the page of `limelight label`, with the labels of the table and their suspects first
+        from .label import open_page
+
+        if args.out or args.json:
+            raise conflict("--fix opens a page; leave out --out and --json")
+        opened, columns = open_data(args, pair=False)
+        opened.close()
+        known = {"text": columns.text, "labels": columns.label, "reader": args.reader}
+        open_page(args.data, args.fix, view="check", **known)
         return
     if args.out:
         check_health_file(args.out, args.overwrite)
@@ -62,18 +66,9 @@ def run(args: argparse.Namespace) -> None:
     print_result(args, found.to_dict(), _format(found))
 
 
-def _fix(args: argparse.Namespace) -> None:
-    """The page of `limelight label`, with the labels of the table and their suspects first."""
-    from .label import open_page
-
-    if args.out or args.json:
-        raise conflict("--fix opens a page; leave out --out and --json")
-    opened, columns = open_data(args, pair=False)
-    opened.close()
-    open_page(args.data, args.fix, text=columns.text, labels=columns.label, reader=args.reader, view="check")
-
-
 def _format(found: Health) -> str:
+    from ..reading.wrap import shorten
+
     counts: dict[str, list[Any]] = {
         "suspected wrong labels": found.suspects,
         "near duplicates with different labels": found.duplicates,
@@ -85,21 +80,10 @@ def _format(found: Health) -> str:
         lines.append("\n".join(found.remarks))
     lines.append(found.about_suspects)
     if found.suspects:
-        rows = [
-            [
-                found.number(each.row),
-                f"{each.chance:.1%}",
-                each.label,
-                each.suggested,
-                _short(found.texts[each.row]),
-            ]
-            for each in found.suspects[:SHOWN]
-        ]
+        rows = []
+        for each in found.suspects[:SHOWN]:
+            text = shorten(" ".join(found.texts[each.row].split()), WIDTH, len)
+            rows.append([found.number(each.row), f"{each.chance:.1%}", each.label, each.suggested, text])
         lines.append(table(["row", "chance", "label", "suggested", "text"], rows))
         lines[-1] += "\n(chance: of this label by the other texts; nothing that judges a row learnt from it)"
     return "\n\n".join(lines)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

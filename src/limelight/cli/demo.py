@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config.presets import AUTO
-from ..errors import LimelightError
-from ._flags import add_shared, check_least
-from ._parser import add_flag
-from ._results import metrics_table
-from ._streams import print_painted
+from ..errors import name_taken
+from ._output import metrics_table, print_painted
+from ._parser import add_flag, add_shared, check_least
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -37,6 +35,13 @@ QUERIES = (
 )  # fmt: skip
 MIN_SENTENCES = 20  # the first 20 sentences have every class more than once
 SHOWN = (2039, 920, 286, 1215, 819, 679, 846, 1142, 879)  # held-out sentences of reviews to draw
+NEXT_STEPS = """
+Finished in {seconds:.0f} s. These and more pictures as a page: {page}
+
+What to try next:
+  limelight explain {model} "The soup was cold but the waiter was lovely."
+  limelight info {model}
+  limelight train your.csv --text COLUMN --label COLUMN --out model"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +53,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare sentences, train a model, measure it, draw the pictures."""
     from ..config.presets import preset
     from ..runtime.start import Chooser
     from ..training import fit, need_torch
@@ -70,7 +74,8 @@ def run(args: argparse.Namespace) -> None:
     dataset = bundled(recipe, args.sentences, chooser)
     recipe = chooser.recipe if chooser else recipe
     rows = dataset.facts["rows"]
-    _log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
+    sizes = f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences"
+    print(sizes, file=sys.stderr, flush=True)
     fitted = fit(dataset, recipe)
     if fitted.interrupted:
         raise KeyboardInterrupt
@@ -82,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
         return
     print(f"\nHow it answers for sentences it has not seen\n{metrics_table(figures)}\n")
     print_painted("\n\n".join(readings))
-    print(_next_steps(out, time.monotonic() - started))
+    print(NEXT_STEPS.format(seconds=time.monotonic() - started, page=out / "index.html", model=out / "model"))
 
 
 def _check_out(out: Path) -> None:
@@ -91,7 +96,7 @@ def _check_out(out: Path) -> None:
     from ..storage.files import check_replaceable, check_writable
 
     if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
-        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
+        raise name_taken(f"{out} is a model folder; choose another --out")
     check_writable(out)
     try:
         is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
@@ -100,7 +105,7 @@ def _check_out(out: Path) -> None:
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
         not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
-        raise LimelightError(not_ours, code="exists")
+        raise name_taken(not_ours)
     check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
@@ -116,11 +121,6 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     return Model.load(out)
 
 
-def _log(line: str) -> None:
-    """Say how far it is, on standard error."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def _similar() -> str:
     """For a few queries, the most similar of the held-out sentences."""
     from ..bundled import sentences
@@ -128,7 +128,8 @@ def _similar() -> str:
 
     reader = Reader.load()
     texts = [text for text in sentences("test")[0] if len(text) <= 90]  # that fit into a line
-    _log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
+    reading = f"reading {len(texts):,} sentences: the bundled reader needs no labels"
+    print(reading, file=sys.stderr, flush=True)
     similarity = reader.encode(QUERIES) @ reader.encode(texts).T  # (queries, texts)
     lines = ["Without a label: what is said most similarly in the held-out sentences"]
     for query, values in zip(QUERIES, similarity, strict=True):
@@ -170,27 +171,13 @@ def _draw(model: Model, page: Path) -> list[str]:
     sections: list[Any] = []
     for heading, some in (("Where it is right", right), ("Where it is wrong", wrong)):
         sections += [heading, *some] if some else []
-    html = to_page(sections, title="What the demo model decides, and why", about=_about(model))
-    write_file(page, html)
-    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
-
-
-def _about(model: Model) -> list[str]:
-    """What the page shows, for someone who has not seen the demo run."""
     test, rows = model.facts["results"]["test"], model.facts["data"]["train"]
-    return [
+    about = (
         f"Limelight trained this model on {rows:,} sentences from reviews, news and tweets, rated by people "
         f"from {model.labels[0]} to {model.labels[-1]}. It classifies {test['accuracy']:.1%} of "
         f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
         "are some of these sentences, with the class it predicts, its probability, and the true label."
-    ]
-
-
-def _next_steps(out: Path, seconds: float) -> str:
-    return f"""
-Finished in {seconds:.0f} s. These and more pictures as a page: {out / "index.html"}
-
-What to try next:
-  limelight explain {out / "model"} "The soup was cold but the waiter was lovely."
-  limelight info {out / "model"}
-  limelight train your.csv --text COLUMN --label COLUMN --out model"""
+    )
+    html = to_page(sections, title="What the demo model decides, and why", about=[about])
+    write_file(page, html)
+    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away

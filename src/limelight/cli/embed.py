@@ -6,12 +6,10 @@ import argparse
 
 from ..errors import wrong_task
 from ..tables import WRITABLE
-from ._bulk import add_engine, check_no_engine, run_bulk
-from ._flags import add_shared
-from ._parser import add_flag
-from ._results import check_out, print_result
+from ._jobs import add_engine, check_no_engine, run_bulk
+from ._output import check_out, on_terminal, print_result
+from ._parser import add_flag, add_shared
 from ._rows import read_rows
-from ._streams import on_terminal
 
 HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\
@@ -40,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read, embed and write some texts at a time; with --engine, on many cores or machines."""
     if args.engine:
         _run_bulk(args)
         return

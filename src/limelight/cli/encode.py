@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ._flags import add_shared
-from ._parser import add_flag, add_recipe, given_options, recipe_from
-from ._results import print_result, table
-from ._runs import add_data, data_from
-from ._streams import on_terminal
+from ._jobs import add_data, data_from
+from ._output import on_terminal, print_result, table
+from ._parser import add_flag, add_recipe, add_shared, given_options, recipe_from
 
 HELP = "encode tables once, to train on another machine or several times"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
@@ -29,7 +27,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Encode, and print what was found."""
     from ..config.recipe import warn_unused
     from ..runtime.start import start_of
     from ..text.encode import encode_tables

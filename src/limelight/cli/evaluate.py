@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import bad_value, warn, wrong_task
-from ._flags import COLUMNS, add_shared, on_bad, threshold_from
-from ._parser import add_flag
-from ._results import FIGURES, metrics_table, print_result, table
+from ._output import FIGURES, metrics_table, on_terminal, print_result, table
+from ._parser import COLUMNS, add_flag, add_shared, on_bad, threshold_from
 from ._rows import open_data
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered
@@ -43,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict every row and compare with its label."""
     from ..text.metrics import wilson
 
     least = args.at_least
@@ -120,12 +117,9 @@ def _format_results(data: dict[str, Any], found: _Measured) -> str:
         blocks[-1] += f"\n(95% interval of the accuracy: {low:.1%} to {high:.1%})"
     classes, confusion = data.get("classes", {}), data.get("confusion")
     if classes:
+        keys = ("precision", "recall", "f1")
         figures = [
-            [
-                _short(name),
-                f"{each['rows']:,}",
-                *(f"{each[key]:.3f}" for key in ("precision", "recall", "f1")),
-            ]
+            [_short(name), f"{each['rows']:,}", *(f"{each[key]:.3f}" for key in keys)]
             for name, each in classes.items()
         ]
         head = ["class" if confusion else "label", "rows", "precision", "recall", "F1"]
@@ -145,18 +139,15 @@ def format_confusion(labels: Sequence[str], confusion: Sequence[Sequence[int]]) 
     bad                 5     1
     good                0     6
     """
-    matrix = table(
-        ["true \\ predicted", *labels], [[name, *row] for name, row in zip(labels, confusion, strict=True)]
-    )
+    rows = [[name, *row] for name, row in zip(labels, confusion, strict=True)]
+    matrix = table(["true \\ predicted", *labels], rows)
     if max(map(len, matrix.splitlines())) <= WIDTH:
         return matrix
     wrong = [(-n, i, j) for i, row in enumerate(confusion) for j, n in enumerate(row) if n and i != j]
     pairs = [[f"{labels[i]} -> {labels[j]}", f"{-n:,}"] for n, i, j in sorted(wrong)[:MAX_PAIRS]]
-    return (
-        table(["most confused: true -> predicted", "rows"], pairs)
-        if pairs
-        else "no class is confused with another"
-    )
+    if not pairs:
+        return "no class is confused with another"
+    return table(["most confused: true -> predicted", "rows"], pairs)
 
 
 def _short(label: str) -> str:

@@ -10,9 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, bad_value, conflict, no_rows, wrong_task
-from ._flags import COLUMNS, add_shared
-from ._parser import add_flag
-from ._results import check_picture, check_words, show_pictures
+from ._output import check_picture, check_words, show_pictures
+from ._parser import COLUMNS, add_flag, add_shared
 from ._rows import read_lines, table_rows
 
 if TYPE_CHECKING:
@@ -63,7 +62,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the text and draw it, or all texts that were asked for."""
     from ..runtime.reader import load
 
     _check(args)
@@ -140,9 +138,8 @@ def _chosen_rows(
             if numbers and not missing:
                 return
     if missing:
-        raise LimelightError(
-            f"{args.data}, row {min(missing)}: no such row, or it has no text or label", code="row-missing"
-        )
+        fault = f"{args.data}, row {min(missing)}: no such row, or it has no text or label"
+        raise LimelightError(fault, code="row-missing")
 
 
 def parse_rows(given: str) -> list[int]:

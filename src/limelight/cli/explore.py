@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, conflict, warn, wrong_task
-from ._flags import COLUMNS, add_shared, needs_serve
-from ._parser import add_flag
-from ._results import check_out
-from ._rows import load_models, sample_rows, table_rows
-from ._streams import on_terminal
+from ._output import check_out, on_terminal
+from ._parser import COLUMNS, add_flag, add_shared, needs_serve
+from ._rows import load_models, sample
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..serve.explorer.explored import ExploredData, Neighbours
-    from ..tables.rows import Row
 
 MAX_ROWS_LIVE = 200_000  # rows in the live page
 MAX_ROWS_SAVED = 1_000  # rows in a saved one
@@ -55,7 +52,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Open the page, or write it."""
     _check(args)
     names, models = load_models(args.model, args.other)
     if len(set(names)) < len(names):
@@ -98,22 +94,18 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
     with needs_serve("explore"):
         from ..serve.http.run import address_shown
         from ..serve.server import explore
-    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
-    near = _neighbours(next(iter(models.values())), data)
-    with address_shown("exploring", not args.no_browser) as show:
-        explore(models, show, data=data, near=near, port=args.port or 0)
-
-
-def _neighbours(model: Model, data: ExploredData | None) -> Neighbours | None:
-    """By the bundled reader if the model began as one."""
     from ..runtime.reader import load
     from ..serve.explorer.explored import ModelNeighbours, ReaderNeighbours
 
-    if data is None:
-        return None
-    if model.recipe.text.start == "reader":
-        return ReaderNeighbours.read(load("reader"), data, on_terminal())
-    return ModelNeighbours(model, data)
+    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
+    model = next(iter(models.values()))
+    near: Neighbours | None = None
+    if data is not None and model.recipe.text.start == "reader":  # it began as the bundled one
+        near = ReaderNeighbours.read(load("reader"), data, on_terminal())
+    elif data is not None:
+        near = ModelNeighbours(model, data)
+    with address_shown("exploring", not args.no_browser) as show:
+        explore(models, show, data=data, near=near, port=args.port or 0)
 
 
 # ---------------------------------------------------------------- data
@@ -129,33 +121,14 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     model = models[0]
     if find_task(model.task).has_several:
         most = min(most, MAX_PROBABILITIES // len(model.labels))
-    rows, truth, count = _labelled(args, model, most)
+    rows, count, fault = sample(args, model, most, guessed=not args.label)
+    truth = None
+    if fault is None:
+        truth = find_task(model.task).column([row.label for row in rows]).index(model.labels, args.data)
+    elif fault.code != "column-ambiguous":  # then there is no column of labels
+        warn(f"{fault}; going on without labels")
     if count > most:
         warn(f"{args.data}: showing {most:,} of its {count:,} rows, chosen at random")
     items = [(row.text,) if row.text2 is None else (row.text, row.text2) for row in rows]
     name = Path(args.data).name
     return explore_data(models, items, truth, name=name, of_rows=count, progress=on_terminal())
-
-
-def _labelled(args: argparse.Namespace, model: Model, most: int) -> tuple[list[Row], Any, int]:
-    """A sample of the rows, their labels as numbers, if there are any, and how many rows there are."""
-    from ..tables.table import open_table
-    from ..text.tasks import find_task
-
-    data = open_table(args.data)
-    if not args.label:
-        data.hold()  # the column is guessed: it may not be that of the labels
-    try:
-        labelled = table_rows(args, model, table=data)
-        rows, labels, count = sample_rows(labelled, most, model.task)
-        labels.index(model.labels, labelled.name_row)  # an unknown one is an error, drawn or not
-        column = find_task(model.task).column([row.label for row in rows])
-        return rows, column.index(model.labels, args.data), count
-    except LimelightError as error:
-        if args.label:
-            raise
-        fault = error
-    rows, _, count = sample_rows(table_rows(args, model, need_label=False, table=data), most, model.task)
-    if fault.code != "column-ambiguous":  # then there is no column of labels
-        warn(f"{fault}; going on without labels")
-    return rows, None, count

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import conflict, no_rows, warn
-from ._flags import add_shared, on_bad
-from ._parser import add_flag
-from ._results import print_result
+from ._output import on_terminal, print_result
+from ._parser import add_flag, add_shared, on_bad
 from ._rows import standard_input
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..search.index import Index
@@ -60,7 +58,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the index, add to it or delete from it."""
     if args.delete and (args.data or args.update or args.overwrite):
         raise conflict("--delete takes no CORPUS; add or update with a command of its own")
     if not args.data and not args.delete and not args.compact:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._flags import add_shared
-from ._parser import add_flag, show_value
-from ._results import metrics_table, print_result, table
+from ._output import metrics_table, print_result, table
+from ._parser import add_flag, add_shared, show_value
 
 HELP = "describe a model folder: parameters, recipe, results"
 DESCRIPTION = """\
@@ -22,7 +21,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Describe a model."""
     data = _describe(args.model)
     print_result(args, data, _format_description(data))
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._flags import add_shared, needs_serve
-from ._parser import add_flag
+from ._parser import add_flag, add_shared, needs_serve
 
 HELP = "label texts in the browser, with a model that learns as you label"
 DESCRIPTION = """\
@@ -40,7 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve the page until Ctrl-C, and write the table."""
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
     about = {}
@@ -56,7 +54,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
-    """Serve the page until Ctrl-C, and write the table."""
     with needs_serve("label"):
         from ..serve.http.run import address_shown
         from ..serve.labelling.texts import label

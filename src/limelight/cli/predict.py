@@ -6,12 +6,10 @@ import argparse
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._bulk import add_engine, check_no_engine, run_bulk
-from ._flags import add_shared, threshold_from
-from ._parser import add_flag
-from ._results import check_out, output_format
+from ._jobs import add_engine, check_no_engine, run_bulk
+from ._output import check_out, on_terminal, output_format
+from ._parser import add_flag, add_shared, threshold_from
 from ._rows import read_rows
-from ._streams import on_terminal
 
 HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\
@@ -47,16 +45,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
-    from ..tables.writers import write_table
+    from ..tables.writers import format_of, write_table
 
     if args.engine:
         _run_bulk(args)
         return
     check_no_engine(args)
-    form = _format(args)
+    suffix = format_of(args.out) if args.out else None
+    if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
+        raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")
+    form = output_format(args, suffix, WRITABLE) or "csv"
     check_out(args)
     model = Model.load(args.model, precision=args.precision, device=args.device)
     rows, kept = read_rows(args, model.pair)
@@ -89,12 +89,3 @@ def _run_bulk(args: argparse.Namespace) -> None:
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
     run_bulk(args, predictor, refused)
-
-
-def _format(args: argparse.Namespace) -> str:
-    from ..tables.writers import format_of
-
-    suffix = format_of(args.out) if args.out else None
-    if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
-        raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")
-    return output_format(args, suffix, WRITABLE) or "csv"

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError, conflict
-from ._flags import add_shared, on_bad
-from ._parser import add_flag, add_section
-from ._results import print_result
-from ._runs import add_run, print_resume, run_job
+from ._jobs import add_run, print_resume, run_job
+from ._output import print_result
+from ._parser import add_flag, add_section, add_shared, on_bad
 
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob
@@ -73,9 +72,8 @@ def _job(args: argparse.Namespace) -> PretrainJob:
     if not args.texts and not args.pairs:
         missing = ["TEXTS or --pairs"]
     if missing:
-        raise LimelightError(
-            f"pretrain needs {missing[0]} (see limelight pretrain --help)", code="argument-missing"
-        )
+        fault = f"pretrain needs {missing[0]} (see limelight pretrain --help)"
+        raise LimelightError(fault, code="argument-missing")
     return PretrainJob(
         out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
         text=args.text, pairs=args.pairs or "", word_vectors=args.word_vectors or "", on_bad=on_bad(args),

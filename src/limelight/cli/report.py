@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, conflict, warn
-from ._flags import COLUMNS, add_shared, check_least
-from ._parser import add_flag
-from ._results import check_out, print_result
+from ..errors import conflict, warn
+from ._output import check_out, on_terminal, print_result
+from ._parser import COLUMNS, add_flag, add_shared, check_least
 from ._rows import sample
-from ._streams import on_terminal
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
-    from ..tables.rows import Row
     from ..tables.table import Table
 
 HELP = "write an HTML report: how good a model is, which words decide, how far to trust that"
@@ -52,7 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read every row with the model and write the page."""
     from ..explain import save_report
     from ..explain.report import check_task
     from ..explain.summary import save_summary
@@ -69,25 +64,24 @@ def run(args: argparse.Namespace) -> None:
     if need_label and not args.summary:
         check_task(model)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
-    take = _rows if args.label == given else _rows_if_label_fits
-    rows, data, need_label = take(args, opened, model, need_label, list(further.values()))
-    values = (
-        dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
-    )
-    columns: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
-    how = {**columns, "overwrite": args.overwrite}
-    texts, labels, second = _columns(rows, need_label)
+    asked = need_label, args.label != given, list(further.values())
+    rows, _, fault = sample(args, model, sys.maxsize, *asked, opened)
+    if fault is not None:
+        warn(f"going without labels: the guessed column {args.label!r} does not fit: {fault}")
+        need_label = False
+    cells = zip(*(row.cells for row in rows), strict=True) if further else ()
+    values = dict(zip(further, cells, strict=True))
+    how: dict[str, Any] = {"dates": values.get("date"), "groups": values.get("by"), "by": args.by or ""}
+    how |= {"overwrite": args.overwrite, "progress": on_terminal()}
+    texts = [row.text for row in rows]
+    labels = [row.label for row in rows] if need_label else None
+    second = [row.text2 or "" for row in rows] if rows[0].text2 is not None else None
     if args.summary:
-        page = save_summary(
-            args.out, model, texts, labels, title=args.title or "", progress=on_terminal(), **how
-        ).to_dict()
+        page: Any = save_summary(args.out, model, texts, labels, title=args.title or "", **how)
     else:
-        name = Path(args.model).resolve().name
-        page = save_report(
-            args.out, model, texts, labels, second, name=name, progress=on_terminal(), data=data,
-            most=args.most, **how,
-        ).to_dict()  # fmt: skip
-    print_result(args, {"saved": args.out, **page}, f"saved {args.out}")
+        how |= {"name": Path(args.model).resolve().name, "data": Path(args.data).name, "most": args.most}
+        page = save_report(args.out, model, texts, labels, second, **how)
+    print_result(args, {"saved": args.out, **page.to_dict()}, f"saved {args.out}")
 
 
 def _needs_label(args: argparse.Namespace, table: Table, model: Model) -> bool:
@@ -121,32 +115,3 @@ def _find_label(args: argparse.Namespace, table: Table, model: Model) -> str | N
         values = [row[table.names.index(others[0])] for row in table.head()[:1]]
         found = others if values and str(values[0]).strip() in map(str, model.labels) else []
     return choose_columns(args.data, text, names=[text, *found]).label if found else None
-
-
-def _rows_if_label_fits(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
-) -> tuple[list[Row], str, bool]:
-    """As `_rows`, but without labels if the column guessed for them holds anything else."""
-    table.hold()
-    try:
-        return _rows(args, table, model, need_label, further)
-    except LimelightError as error:
-        found = _rows(args, table, model, False, further)  # an error again if the labels are not to blame
-        warn(f"going without labels: the guessed column {args.label!r} does not fit: {error}")
-        return found
-
-
-def _rows(
-    args: argparse.Namespace, table: Table, model: Model, need_label: bool, further: Sequence[str]
-) -> tuple[list[Row], str, bool]:
-    """The rows of a table, its name, and whether the rows have labels."""
-    given = args if need_label else argparse.Namespace(**{**vars(args), "label": None})
-    rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further, table=table)
-    return rows, name, need_label
-
-
-def _columns(rows: list[Row], need_label: bool = True) -> tuple[Any, Any, Any]:
-    """Texts, labels and second texts; None where there are none."""
-    labels = [row.label for row in rows] if need_label else None
-    second = [row.text2 for row in rows] if rows[0].text2 is not None else None
-    return [row.text for row in rows], labels, second

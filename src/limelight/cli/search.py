@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import conflict, no_rows, warn
 from ..tables import WRITABLE
-from ._flags import add_shared, check_least
-from ._parser import add_flag
-from ._results import check_out, output_format
+from ._output import check_out, output_format
+from ._parser import add_flag, add_shared, check_least
 from ._rows import standard_input
 
 if TYPE_CHECKING:
@@ -56,8 +55,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search and print."""
     from ..search.index import Index
+    from ..storage.files import write_file
     from ..tables.writers import format_of, require_format
 
     suffix = Path(args.out or "").suffix.lower()
@@ -80,25 +79,16 @@ def run(args: argparse.Namespace) -> None:
         queries, args.top, by=args.by, where=args.where, words=not args.no_words,
         per_row=args.per_row or None,
     )  # fmt: skip
-    _write(args, form, queries, results, index.word_rules)
-
-
-def _write(
-    args: argparse.Namespace, form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
-    rules: WordRules | None,
-) -> None:  # fmt: skip
-    from ..storage.files import write_file
-
     if form in TABLES:
         from ..search.results import write_hits
 
         write_hits(args.out, form, queries, results, overwrite=args.overwrite, escaped=args.escape_formulas)
         return
-    text = _render(form, queries, results, Path(args.index).name, rules)
-    if not args.out:
+    text = _render(form, queries, results, Path(args.index).name, index.word_rules)
+    if args.out:
+        write_file(args.out, text, args.overwrite)
+    else:
         print(text, end="")
-        return
-    write_file(args.out, text, args.overwrite)
 
 
 def _render(
@@ -142,7 +132,6 @@ def _parts(hit: Hit) -> Iterator[str]:
 
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:
-    """A part of a score, and what it is made of."""
     rest = total - sum(share for _, share in parts)
     parts = [*parts, ("others", rest)] if parts and abs(rest) >= 0.005 else parts
     shown = ", ".join(f"{word} {share:.2f}" for word, share in parts)

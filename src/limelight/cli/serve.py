@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import conflict
-from ._flags import check_least, needs_serve
-from ._parser import add_flag
+from ._parser import add_flag, check_least, needs_serve
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s [MODEL ...] [--index FOLDER] [options]"
@@ -60,7 +59,6 @@ LIMITS = (
 
 
 def run(args: argparse.Namespace) -> None:
-    """Serve until stopped."""
     with needs_serve("serve"):
         from ..serve.http.limits import Limits
         from ..serve.server import serve
@@ -69,23 +67,19 @@ def run(args: argparse.Namespace) -> None:
     limits = Limits(
         args.max_body, args.max_texts, args.max_words, args.max_waiting, connections=args.max_connections
     )
+    if args.writable and args.index is None:
+        raise conflict("--writable is for an index; give --index")
+    models = list(args.models)
+    if args.index is not None and not models:
+        from ..search.index_folder import read_config
+
+        models = [read_config(args.index).model]
     serve(
-        names_of(_models(args)), index=args.index, writable=args.writable,
+        names_of(models), index=args.index, writable=args.writable,
         host=args.host, port=args.port, workers=args.workers, threads=args.threads,
         precision=args.precision, batch_words=args.batch_words, limits=limits,
         token=os.environ.get(TOKEN), hosts=args.allow_host or (), with_page=not args.no_page,
     )  # fmt: skip
-
-
-def _models(args: argparse.Namespace) -> list[str]:
-    """The models that are given, or else the index's."""
-    if args.writable and args.index is None:
-        raise conflict("--writable is for an index; give --index")
-    if args.models or args.index is None:
-        return list(args.models)
-    from ..search.index_folder import read_config
-
-    return [read_config(args.index).model]
 
 
 def names_of(models: list[str]) -> dict[str, str]:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import conflict
-from ._flags import add_shared, check_least
-from ._parser import add_flag
-from ._results import check_picture, check_words, show_pictures
+from ._output import check_picture, check_words, show_pictures
+from ._parser import add_flag, add_shared, check_least
 from ._rows import read_rows
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare two texts and draw them, or print what each pair of a table gives."""
     from ..runtime.reader import load
 
     _check(args)

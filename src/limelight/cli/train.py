@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.presets import given_to_choose
+from ..config.presets import AUTO, given_to_choose
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError, conflict
+from ._jobs import add_data, add_run, data_from, print_resume, run_job
+from ._output import metrics_table, print_result
 from ._parser import add_flag, add_recipe, check_encoded, given_data, given_options, recipe_from
-from ._results import metrics_table, print_result
-from ._runs import add_data, add_run, data_from, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
@@ -47,12 +47,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, or resume training."""
     job = _job(args)
     given, preset_given = given_options(args), bool(args.preset)
     outcome: Outcome = run_job(args, job, given=given, preset_given=preset_given)
     if outcome.interrupted:
-        return _report_interruption(job, outcome)
+        trained = outcome.fitted.state.is_model
+        kept = f"; the best model so far is in {outcome.out}" if trained else ""
+        return print_resume(job, kept) if outcome.facts or not trained else 1
     if outcome.facts:
         data = {"out": str(outcome.out), "best_epoch": outcome.fitted.state.best_epoch + 1}
         data |= {key: outcome.facts[key] for key in ("results", "baselines") if key in outcome.facts}
@@ -76,7 +77,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
         raise LimelightError(needed, code="argument-missing")
     data = data_from(args)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
-    given = given_to_choose(args.preset or args.preset_default, given_options(args))
+    given = given_to_choose(args.preset or AUTO, given_options(args))
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), given=given, overwrite=args.overwrite, aspects=aspects,
         **data,
@@ -132,9 +133,3 @@ def _rising_measure(history: list[dict[str, Any]], epochs: int) -> str:
     records = [record for record in history if f"dev_{name}" in record]
     scores = [record.get(f"dev_weighted_{name}", record[f"dev_{name}"]) for record in records]
     return name if len(scores) == epochs > 1 and max(scores[:-1]) < scores[-1] < 1 else ""
-
-
-def _report_interruption(job: TrainJob, outcome: Outcome) -> int:
-    trained = outcome.fitted.state.is_model
-    kept = f"; the best model so far is in {outcome.out}" if trained else ""
-    return print_resume(job, kept) if outcome.facts or not trained else 1

@@ -1,21 +1,18 @@
 """Estimators with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch.
 
-`fitted.py` has what is passed and what a trained estimator does, `fitting.py` how it is trained; `texts.py`
-and `pairs.py` are the estimators themselves. `vectorizer.py` is a reader as a step of a pipeline.
+`base.py` has what they share, `texts.py` the estimators; `vectorizer.py` is a reader as a step of a pipeline.
 """
 
-from ..errors import LimelightError
+from ..errors import needs_extra
 
 try:
-    from .fitted import NotFittedError
-    from .pairs import PairClassifier, PairRegressor
-    from .texts import TextClassifier, TextRegressor
+    from .base import NotFittedError
+    from .texts import PairClassifier, PairRegressor, TextClassifier, TextRegressor
     from .vectorizer import TextVectorizer
 except ModuleNotFoundError as error:
     if not str(error.name).startswith("sklearn"):
         raise
-    wrong = "the estimators need scikit-learn: pip install '.[train]'"
-    raise LimelightError(wrong, code="needs-extra") from None
+    raise needs_extra("the estimators need scikit-learn: pip install '.[train]'") from None
 
 __all__ = [
     "NotFittedError", "PairClassifier", "PairRegressor", "TextClassifier", "TextRegressor", "TextVectorizer",

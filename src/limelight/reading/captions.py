@@ -41,11 +41,8 @@ def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
     if versus:
         both = "probability of this class if only these two are possible"
         return sentence.replace("probability of this class", both, 1)
-    if not (amount := find_task(task).amount):
-        return sentence
-    for of_a_class in ("score of this class", "probability of this class", "class"):
-        sentence = sentence.replace(of_a_class, amount)
-    return sentence
+    amount = find_task(task).amount
+    return sentence.replace("probability of this class", amount) if amount else sentence
 
 
 def median_line(answer: str, most: str, share: float) -> str:
@@ -110,19 +107,13 @@ def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
     >>> aspect_effects([-0.404, -0.404, 0.0], "stars"), aspect_effects([0.25], "points")
     (['−0.40', '−0.41', '0.00'], ['+25.0'])
     """
-    counts, digits = _whole_steps(parts, unit)
-    return [f"{'−' if x < 0 else '+' if x else ''}{abs(x) / 10**digits:.{digits}f}" for x in counts]
-
-
-def _whole_steps(parts: Sequence[float], unit: str) -> tuple[list[int], int]:
-    """The parts as whole hundredths, or tenths of a point, that add up to their sum as it is rounded."""
     digits = 1 if unit == "points" else 2
-    exact = [x * (1000 if unit == "points" else 100) for x in parts]
+    exact = [x * (1000 if unit == "points" else 100) for x in parts]  # in hundredths, or tenths of a point
     counts = [math.floor(x) for x in exact]
     order = sorted(range(len(exact)), key=lambda k: counts[k] - exact[k])  # the largest remainder first
     for k in order[: math.floor(sum(exact) + 0.5) - sum(counts)]:
         counts[k] += 1
-    return counts, digits
+    return [f"{'−' if x < 0 else '+' if x else ''}{abs(x) / 10**digits:.{digits}f}" for x in counts]
 
 
 def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, unit: str) -> str:

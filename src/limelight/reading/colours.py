@@ -42,16 +42,6 @@ def colour_class(level: int) -> str:
     return f"{'h' if level > 0 else 'c'}{abs(level)}" if level else ""
 
 
-def rgb(colour: str) -> tuple[int, int, int]:
-    """The three channels of `#rrggbb`.
-
-    >>> rgb("#f58220")
-    (245, 130, 32)
-    """
-    red, green, blue = bytes.fromhex(colour[1:])
-    return red, green, blue
-
-
 def _steps(colours: str) -> tuple[str, ...]:
     return tuple(f"#{each}" for each in colours.split())
 

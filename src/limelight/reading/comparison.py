@@ -86,16 +86,12 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
-        sides = {
-            name: {"text": side.text, "words": list(side.words)}
-            | {field: getattr(side, field).tolist() for field in ("offsets", "known", "effects")}
-            | {"contributions": contributions.tolist()}
-            for name, side, contributions in zip(
-                ("first", "second"), self.sides, self.contributions, strict=True
-            )
-        }
-        pairs = {"matrix": self.matrix.tolist(), "together": self.together.tolist()}
-        return {"similarity": self.similarity, **sides, **pairs}
+        found: dict[str, Any] = {"similarity": self.similarity}
+        for name, side, own in zip(("first", "second"), self.sides, self.contributions, strict=True):
+            numbers = {field: getattr(side, field).tolist() for field in ("offsets", "known", "effects")}
+            found[name] = {"text": side.text, "words": list(side.words), **numbers}
+            found[name]["contributions"] = own.tolist()
+        return {**found, "matrix": self.matrix.tolist(), "together": self.together.tolist()}
 
 
 def largest_places(matrix: np.ndarray, count: int) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -14,13 +14,11 @@ from markupsafe import Markup
 from ..errors import LimelightError, no_rows
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, HeatMap, Theme, colour_class, levels
+from .comparison import Drawable
 from .links import Links, draw_links, signed
 from .picture import Picture, make_picture
 from .pieces import passages, printable
 from .reading import Shown
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most read words
 _MAX_TABLE_WORDS = 100
@@ -174,14 +172,9 @@ class WordPainter:
         return " <i>…</i> ".join(drawn)
 
     def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
-        cells = zip(
-            self.gaps[text][first:end],
-            self.words[text][first:end],
-            heat.weights[text][first:end].tolist(),
-            heat.levels[text][first:end].tolist(),
-            self.picture.texts[text].known[first:end],
-            strict=True,
-        )
+        written = self.gaps[text][first:end], self.words[text][first:end]
+        drawn = heat.weights[text][first:end].tolist(), heat.levels[text][first:end].tolist()
+        cells = zip(*written, *drawn, self.picture.texts[text].known[first:end], strict=True)
         number = self.picture.number(heat)
         return [
             f"{gap}<b class=h{level} title={number(weight)}>{word}</b>"
@@ -219,17 +212,13 @@ def _escape(text: str) -> str:
 @cache
 def templates(package: str = __package__) -> Environment:
     """The templates of a package, which may include those of the pictures."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
+    loader = ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))])
+    blanks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
+    found = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, auto_reload=False, **blanks
     )
-    environment.filters["visible"] = printable
-    environment.filters["signed"] = signed
-    return environment
+    found.filters |= {"visible": printable, "signed": signed}
+    return found
 
 
 @cache
@@ -245,7 +234,6 @@ def render_style(environment: Environment, name: str, **given: Any) -> Markup:
 
 
 def _custom_properties(theme: Theme) -> str:
-    """The colours of a theme as CSS custom properties."""
     scales = (("h", theme.warm), ("c", theme.cold))
     colours = {
         **{name: getattr(theme, name) for name in ("paper", "ink", "muted", "line")},

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .colours import colour_class
+from .colours import HeatMap, colour_class
+from .comparison import Comparison
 from .pieces import Pieces
 from .wrap import ems, shorten
-
-if TYPE_CHECKING:
-    from .colours import HeatMap
-    from .comparison import Comparison
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn
@@ -31,14 +28,12 @@ _NUMBERED_FROM = 0.25  # of the strongest pair: its number stands on the line
 class Links:
     """The similarity of two texts and the pairs of words that belong together."""
 
-    SCALE_NOTE: ClassVar = "1: the same meaning, 0: nothing in common"
-    EFFECTS: ClassVar = "What binds the texts, and what keeps them apart"
-    EFFECTS_NOTE: ClassVar = (
-        "Without an orange word the texts would be less similar; without a blue one, more."
-    )
-    EFFECTS_PLAIN: ClassVar = "A word's number: how much less similar the texts would be without it."
-    PAIRS: ClassVar = "Words that belong together"
-    PAIRS_NOTE: ClassVar = (
+    SCALE_NOTE = "1: the same meaning, 0: nothing in common"
+    EFFECTS = "What binds the texts, and what keeps them apart"
+    EFFECTS_NOTE = "Without an orange word the texts would be less similar; without a blue one, more."
+    EFFECTS_PLAIN = "A word's number: how much less similar the texts would be without it."
+    PAIRS = "Words that belong together"
+    PAIRS_NOTE = (
         "Lines join each other's nearest words: orange adds to the similarity, blue takes from it, "
         "thicker is more."
     )
@@ -107,6 +102,9 @@ def signed(number: float) -> str:
     return f"−{text}" if number < 0 and float(text) else text
 
 
+Point = tuple[float, float]
+
+
 class Drawing(NamedTuple):
     """SVG elements, and the space they take from 0, 0 on."""
 
@@ -125,7 +123,7 @@ def draw_links(texts: Sequence[Pieces], heat: HeatMap, links: Links) -> Drawing:
     left, right = 6 + widths[0], 6 + widths[0] + _GAP
     heights = [_spread(list(column), height) for column in words]
     lines = [
-        _line(texts, links, pair, left + 4, heights[0][pair[0]], right - 4, heights[1][pair[1]])
+        _line(texts, links, pair, (left + 4, heights[0][pair[0]]), (right - 4, heights[1][pair[1]]))
         for pair in reversed(links.pairs)  # the strongest on top
     ]
     labels = _labels(links, (left + right) / 2, heights)
@@ -144,15 +142,9 @@ def _spread(column: Sequence[int], height: float) -> dict[int, float]:
 
 
 def _line(
-    texts: Sequence[Pieces],
-    links: Links,
-    pair: tuple[int, int, float],
-    x: float,
-    y: float,
-    x2: float,
-    y2: float,
+    texts: Sequence[Pieces], links: Links, pair: tuple[int, int, float], start: Point, end: Point
 ) -> str:
-    s, t, weight = pair
+    (s, t, weight), (x, y), (x2, y2) = pair, start, end
     bend = (x2 - x) * 0.45
     thick = max(1.0, _MAX_THICKNESS * abs(weight) / links.top)
     name = f"{word_name(texts[0], s)} – {word_name(texts[1], t)}: {signed(weight)}"

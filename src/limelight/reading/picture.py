@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..aspects.sums import AspectShare
 from ..config.recipe import DEFAULT_TASK
 from ..errors import LimelightError
 from ..text.labels import compose
 from ..text.tasks import find_task
 from ..text.word_kinds import is_function_word
 from . import captions
-from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import HeatMap
-from .comparison import Comparison
+from .comparison import Comparison, Drawable
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
-from .row_groups import group_rows, mean_row
-from .row_names import join_names, says_little
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
+from .rows import group_rows, join_names, mean_row, says_little
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
 MOST_FOR = 2  # rows that are named where the others are folded away
 MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
+MAX_CLAUSES_DRAWN = 8  # of an aspect; of more, those with the largest effects
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
 Texts = tuple[Pieces, ...]  # one; two for a pair
 Sides = tuple[Reading, ...]
+
+
+@dataclass(frozen=True)
+class AspectMaps:
+    """Each aspect that is mentioned, with its clauses, and what they add up to."""
+
+    maps: tuple[HeatMap, ...]  # one for each aspect that is mentioned, in the model's order
+    sum_line: str
+    not_mentioned: str  # in a sentence; empty if all are mentioned
+    in_stars: bool  # while what decided is a probability
 
 
 @dataclass(frozen=True)
@@ -240,11 +246,9 @@ def _decided(
         return None
     expected = [(len(side.offsets),) for side in sides]
     if [each.shape for each in given] != expected or not all(np.isfinite(each).all() for each in given):
-        raise LimelightError(
-            f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}; "
-            f"give one finite number per word: {' and '.join(map(str, expected))}",
-            code="weights-shape",
-        )
+        fault = f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}"
+        todo = f"give one finite number per word: {' and '.join(map(str, expected))}"
+        raise LimelightError(f"{fault}; {todo}", code="weights-shape")
     heat = _signed_map(DECIDED, texts, given)
     if bias is None:
         return heat
@@ -356,3 +360,46 @@ def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:
         for text, weights in zip(texts, group.weights, strict=True)
     ]
     return int(sum(on_small_words) > len(texts) / 2)
+
+
+# ---------------------------------------------------------------- aspects
+
+
+def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
+    """The maps of a reading; None if its model has no aspects."""
+    if not reading.has_aspect_sum:
+        return None
+    found = reading.aspect_sum
+    unit = {"mean": "stars", "probability": "points", "number": ""}[found.unit]
+    mentioned = [share for share in found.aspects if share.mentioned]
+    parts = [found.bias, *(share.effect for share in mentioned), found.rest]
+    bias, *effects, rest = captions.aspect_effects(parts, unit)
+    names = [printable(share.name) for share in mentioned]
+    weights = [pieces.weights(share.weights) for share in mentioned]
+    top = max((float(np.abs(own).max(initial=0.0)) for own in weights), default=0.0)
+    maps = [
+        HeatMap(
+            name, (own,), top, signed=True, clauses=_clauses(share, pieces),
+            note=f"{effect}{captions.UNITS.get(unit, '')}",
+        )
+        for share, name, own, effect in zip(mentioned, names, weights, effects, strict=True)
+    ]  # fmt: skip
+    (answer,) = captions.aspect_effects([found.answer], unit)
+    terms = [*zip(names, effects, strict=True), ("rest", rest)]
+    others = [printable(share.name) for share in found.aspects if not share.mentioned]
+    return AspectMaps(
+        tuple(maps), captions.aspect_sum_line(bias, terms, answer, unit),
+        f"Not mentioned: {', '.join(others)}." if others else "",
+        in_stars=unit == "stars" and not find_task(reading.task).is_ordered,
+    )  # fmt: skip
+
+
+def _clauses(share: AspectShare, pieces: Pieces) -> tuple[tuple[int, int], ...]:
+    """The pieces of each clause; those of the strongest clauses, if there are many."""
+    strongest = sorted(share.clauses, key=lambda each: -abs(each.effect))[:MAX_CLAUSES_DRAWN]
+    return tuple(_pieces_of(pieces, *span) for span in sorted(each.span for each in strongest))
+
+
+def _pieces_of(pieces: Pieces, start: int, end: int) -> tuple[int, int]:
+    inside = [k for k, (first, last) in enumerate(pieces.spans) if first < end and last > start]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)

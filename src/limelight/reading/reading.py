@@ -121,9 +121,8 @@ class _Predicted(Shown):
         if not self._answers().is_class:
             raise wrong_task("only a class can be asked for rather than another")
         labels = self.sides[0].labels
-        return self.against_class(
-            find_class(labels, other), None if label is None else find_class(labels, label)
-        )
+        about = None if label is None else find_class(labels, label)
+        return self.against_class(find_class(labels, other), about)
 
     def against_class(self, other: int, about: int | None = None) -> Any:
         """The same, with the numbers of the classes."""
@@ -174,9 +173,8 @@ class Reading(_Predicted):
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,); in regression the number
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
-    decided: np.ndarray | None = (
-        None  # (n,): the words' shares in the prediction, or a mean; below 0: against it
-    )
+    # (n,): the words' shares in the prediction, or a mean; below 0: against it
+    decided: np.ndarray | None = None
     decided_by: str = ""  # how that was found: a key of captions.METHODS
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
@@ -191,9 +189,8 @@ class Reading(_Predicted):
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
     versus: Label | None = None  # the class that the predicted one was asked for against, if any
     scores: Scores | None = None  # for `against`
-    support: np.ndarray | None = (
-        None  # (n,): of ordered classes, each word's share in the probability of `label`
-    )
+    # (n,): of ordered classes, each word's share in the probability of `label`
+    support: np.ndarray | None = None
     joint: tuple[JointWords, ...] = ()  # words that are read together, where it was looked for them
     # (n,): of a model with aspects whose classes are numbers, each word's share in their mean; and the bias
     in_mean: tuple[np.ndarray, float] | None = None
@@ -254,8 +251,7 @@ class Reading(_Predicted):
 
         Other ways than the usual one explain a class.
         """
-        is_mean = self.about is None and self.versus is None
-        is_mean = is_mean and self.decided_by != "leave-one-out"
+        is_mean = self.about is None and self.versus is None and self.decided_by != "leave-one-out"
         return DEFAULT_TASK if find_task(self.task).is_ordered and not is_mean else self.task
 
     @property

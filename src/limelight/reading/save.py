@@ -8,19 +8,16 @@ import unicodedata
 from functools import cache
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..bundled import FONT_FAMILY, font_files
-from ..errors import needs_extra, warn, wrong_file
+from ..errors import need, warn, wrong_file
 from ..storage.files import write_file
-from .comparison import Comparison
+from .comparison import Comparison, Drawable
 from .html import to_page
-from .row_groups import group_rows
+from .rows import group_rows
 from .svg import to_svg
 from .terminal import to_terminal
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _OF_SEVERAL = (".html", ".json", ".txt")
 _OF_ONE = (".html", ".svg", ".png", ".json", ".txt")
@@ -46,10 +43,8 @@ def save_picture(
     path, several = Path(path), isinstance(reading, list)
     formats, kind = (_OF_SEVERAL if several else _OF_ONE), path.suffix.lower()
     if kind not in formats:
-        raise wrong_file(
-            f"cannot draw {'several texts as ' * several}{path.name}: "
-            f"the name must end in one of {', '.join(formats)}"
-        )
+        what = f"{'several texts as ' * several}{path.name}"
+        raise wrong_file(f"cannot draw {what}: the name must end in one of {', '.join(formats)}")
     content = _draw_as(kind, reading if isinstance(reading, list) else [reading], several, rows)
     write_file(path, content, overwrite)
 
@@ -94,17 +89,14 @@ def to_png(reading: Drawable, *, rows: bool = False) -> bytes:
 
 def svg_to_png(svg: str) -> bytes:
     """Any SVG that says its height, as PNG at twice its size."""
-    try:
-        import resvg_py
-    except ImportError:
-        raise needs_extra("a PNG picture needs resvg_py: pip install '.[pictures]'") from None
+    resvg = need("resvg_py", "a PNG picture", "pictures")
     if missing := _missing(svg):
         warn(
             f"no font on this machine has {' '.join(missing)}: the PNG shows boxes; install one that has, or "
             "save .svg or .html, which the reader's own fonts draw"
         )
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
 
 
 def _missing(svg: str) -> list[str]:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from . import captions
-from .aspect_maps import AspectMaps
-from .bidi import is_right_to_left, visual_order
 from .colours import LEVELS, HeatMap, colour_class
+from .comparison import Drawable
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
-from .picture import Picture, make_picture
-from .wrap import Atom, ems, shorten, wrap
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
+from .picture import AspectMaps, Picture, make_picture
+from .wrap import Atom, ems, is_right_to_left, shorten, visual_order, wrap
 
 _MARGIN, _LABELS, _BETWEEN = 28.0, 150.0, 28.0  # around the picture; row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # font sizes
@@ -122,8 +117,7 @@ class _Sheet:
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
         self.y -= 3
-        for line in filter(None, (heat.sum_line, self.picture.joint * (heat is self.picture.first))):
-            self.note(line)
+        self.note(heat.sum_line, self.picture.joint * (heat is self.picture.first))
         self.y += 29
 
     def aspects(self, aspects: AspectMaps) -> None:
@@ -138,8 +132,7 @@ class _Sheet:
             self.y += 12
         for each in aspects.maps:
             self.row(each)
-        for line in filter(None, (aspects.sum_line, aspects.not_mentioned)):
-            self.note(line)
+        self.note(aspects.sum_line, aspects.not_mentioned)
         self.y += 29
 
     def links(self, links: Links) -> None:
@@ -227,8 +220,9 @@ class _Sheet:
             x += wide
         self.parts += words
 
-    def note(self, note: str) -> None:
-        for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
+    def note(self, *notes: str) -> None:
+        width = (self.width - 2 * _MARGIN) / _NOTE
+        for line in [line for note in filter(None, notes) for line in _wrap_words(note, width)]:
             self.y += 17
             self.text(_MARGIN, line, "note")
 
@@ -247,8 +241,7 @@ class _Sheet:
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
-        for note in notes:
-            self.note(note)
+        self.note(*notes)
 
     def finish(self) -> str:
         width, height = self.width, self.y + _MARGIN

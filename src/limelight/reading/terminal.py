@@ -8,20 +8,16 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import captions
-from .aspect_maps import AspectMaps
-from .colours import DARK, LEVELS, LIGHT, HeatMap, rgb
+from .colours import DARK, LEVELS, LIGHT, HeatMap
+from .comparison import Drawable
 from .links import Links, signed, word_name
-from .picture import Picture, make_picture
+from .picture import AspectMaps, Picture, make_picture
 from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
-
-if TYPE_CHECKING:
-    from .comparison import Drawable
 
 _MAX_WIDTH = 100  # longer lines are hard to read
 _BAR_WIDTH = 20
@@ -201,7 +197,7 @@ def _painter(colour: bool) -> Paint | None:
 
 @cache
 def _code(kind: int, colour: str, true_colour: bool) -> str:
-    red, green, blue = rgb(colour)
+    red, green, blue = bytes.fromhex(colour[1:])  # of #rrggbb
     return f"{kind};2;{red};{green};{blue}" if true_colour else f"{kind};5;{_nearest(red, green, blue)}"
 
 

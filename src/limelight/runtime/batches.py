@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import Any, Self
@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..config.presets import LANGUAGES
+from ..config.recipe import Recipe
 from ..errors import LimelightError, warn
 from ..text.batches import truncate
 from ..text.spelling import spell
@@ -29,11 +30,6 @@ class Sentences:
     lengths: np.ndarray  # (texts,): at least 1 each
 
     @classmethod
-    def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
-        """Look up the words of each text, at most `max_length` of them unless it is 0."""
-        return cls(*truncate(*tokenizer.encode(texts), max_length))
-
-    @classmethod
     def join(cls, ids: Sequence[np.ndarray]) -> Sentences:
         """Join texts that are already word ids, (n,) each.
 
@@ -51,16 +47,13 @@ class Sentences:
         limelight.errors.LimelightError: text 1 has the word id 7; they go from 0 to 6
         """
         if not self.lengths.all():
-            raise LimelightError(
-                f"text {int(np.argmin(self.lengths))} has no word ids; give it at least one", code="word-ids"
-            )
+            fault = f"text {int(np.argmin(self.lengths))} has no word ids; give it at least one"
+            raise LimelightError(fault, code="word-ids")
         if len(self.ids) and not 0 <= self.ids.min() <= self.ids.max() < vocabulary:
             at = int(np.flatnonzero((self.ids < 0) | (self.ids >= vocabulary))[0])
             text = int(np.searchsorted(self.starts, at, side="right")) - 1
-            raise LimelightError(
-                f"text {text} has the word id {self.ids[at]}; they go from 0 to {vocabulary - 1}",
-                code="word-ids",
-            )
+            fault = f"text {text} has the word id {self.ids[at]}; they go from 0 to {vocabulary - 1}"
+            raise LimelightError(fault, code="word-ids")
         return self
 
     def batches(self, budget: int, multiple: int = 1) -> list[np.ndarray]:
@@ -143,6 +136,21 @@ class SpelledSentences(Sentences):
         return {**feed, "X": X}
 
 
+def encode_texts(
+    recipe: Recipe, tokenizer: Tokenizer, weights: Mapping[str, np.ndarray], texts: Sequence[str]
+) -> Sentences:
+    """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
+    if not recipe.model.spells_words:
+        found = Sentences(*truncate(*tokenizer.encode(texts), recipe.text.max_length))
+        if recipe.text.start and recipe.text.extra_words:  # otherwise it may know few words of any language
+            warn_of_other_language(tokenizer, texts, found.ids != UNKNOWN)
+        return found
+    table = weights["words.weight"]
+    spelled = encode_spelled(tokenizer, texts, table, weights["grams.weight"], recipe.model.stems)
+    warn_of_other_language(tokenizer, texts, spelled.ids < len(table))
+    return spelled
+
+
 def encode_spelled(
     tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, stems: bool = False
 ) -> SpelledSentences:
@@ -192,16 +200,12 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
     frequent_share = sum(word in frequent for word in words) / len(words)
     few = known_share < FEWEST_KNOWN and frequent_share < FEWEST_FREQUENT
     fewer = known_share < MOST_KNOWN and frequent_share < MOST_FREQUENT
-    if few or (fewer and _small_words(words, frequent) >= SMALL_SHARE * len(words)):
+    others = [word.lower() for word in words if word not in frequent]
+    small = max(sum(word in each for word in others) for each in SMALL_WORDS.values())  # of one language
+    if few or (fewer and small >= SMALL_SHARE * len(words)):
         wrong = f"only {known_share:.0%} of the words are known"
         todo = f"are the texts in a language that it cannot read? 'reader-multilingual' reads {LANGUAGES}"
         warn(f"{wrong}: {todo}; limelight pretrain --pairs makes readers of others")
-
-
-def _small_words(words: Sequence[str], frequent: Set[str]) -> int:
-    """How many are small words of one language that are not frequent in the vocabulary."""
-    others = [word.lower() for word in words if word not in frequent]
-    return max(sum(word in small for word in others) for small in SMALL_WORDS.values())
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -223,15 +227,12 @@ def check_texts(texts: Iterable[Any]) -> Iterator[str]:
     limelight.errors.LimelightError: text 1 is None, of type NoneType; every text must be a string
     """
     if isinstance(texts, str | bytes):
-        raise LimelightError(
-            f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]",
-            code="text-type",
-        )
+        fault = f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
+        raise LimelightError(fault, code="text-type")
     is_column = not isinstance(texts, Mapping | set | frozenset) and getattr(texts, "ndim", 1) == 1
     if not is_column or not hasattr(texts, "__iter__"):
-        raise LimelightError(
-            f"expected a list or a column of texts, not {type(texts).__name__}", code="text-type"
-        )
+        fault = f"expected a list or a column of texts, not {type(texts).__name__}"
+        raise LimelightError(fault, code="text-type")
     if isinstance(texts, list | tuple) and set(map(type, texts)) == {str}:  # quicker than one by one
         yield from texts
         return

@@ -164,9 +164,8 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
     data, index = one_line(_mapping(facts.get("data")).get("name", "custom data")), []
     if isinstance(value, int | float):
         about = {"task": {"type": task}, "dataset": {"name": data, "type": data, "split": "test"}}
-        index = [
-            {"name": name, "results": [{**about, "metrics": [{"type": _MEASURES[ours], "value": value}]}]}
-        ]
+        measured = {**about, "metrics": [{"type": _MEASURES[ours], "value": value}]}
+        index = [{"name": name, "results": [measured]}]
     return metadata({
         "language": facts.get("language"), "license": facts.get("license", "other"),
         "library_name": "limelight", "pipeline_tag": task, "tags": [*_TAGS, task, "onnx"],
@@ -182,29 +181,21 @@ def _confusion(facts: Mapping[str, Any], labels: Sequence[Label]) -> list[tuple[
     return [(label, *row) for label, row in zip(labels, matrix, strict=True)]
 
 
-def _abstaining(facts: Mapping[str, Any]) -> dict[str, list[tuple[str, ...]]]:
+def _abstaining(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the development set shows at some thresholds, and those for some wanted precisions."""
     curve, rows = saved_curve(facts.get("confidence"))
     if not curve:
         return {}
-    found = {precision: reaching(curve, precision, rows) for precision in (0.9, 0.95, 0.99)}
-    return {
-        "shown": [
-            (
-                f"{each.threshold:.3f}",
-                f"{each.share:.1%}",
-                f"{each.precision:.1%}",
-                f"{low:.1%} to {high:.1%}",
-            )
-            for each, low, high in overview(curve, rows)
-        ],
-        "promised": [
-            (f"{wanted:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}")
-            if each
-            else (f"{wanted:.0%}", "not shown", "")
-            for wanted, each in found.items()
-        ],
-    }
+    shown = [
+        (f"{each.threshold:.3f}", f"{each.share:.1%}", f"{each.precision:.1%}", f"{low:.1%} to {high:.1%}")
+        for each, low, high in overview(curve, rows)
+    ]
+    promised = []
+    for wanted in (0.9, 0.95, 0.99):
+        found = reaching(curve, wanted, rows)
+        cells = (f"{found.threshold:.3f}", f"{found.share:.1%}") if found else ("not shown", "")
+        promised.append((f"{wanted:.0%}", *cells))
+    return {"shown": shown, "promised": promised}
 
 
 def _options(recipe: Recipe) -> list[tuple[str, Any, str]]:

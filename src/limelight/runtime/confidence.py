@@ -114,11 +114,7 @@ def reaching(curve: Sequence[Answered], precision: float, rows: int) -> Answered
 
 
 def _most_wrong(n: int, precision: float) -> int:
-    """How many of n answers may be wrong to show this precision; -1 if even n right ones do not.
-
-    >>> _most_wrong(58, 0.95), _most_wrong(59, 0.95), _most_wrong(93, 0.95)
-    (-1, 0, 1)
-    """
+    """How many of n answers may be wrong to show this precision; -1 if even n right ones do not."""
     few = _binomial(n, precision, min(n, int(n * (1 - precision)) + 1)).cumsum()
     return int(np.searchsorted(few, RISK, side="right")) - 1
 

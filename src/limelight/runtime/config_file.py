@@ -17,7 +17,6 @@ from ..storage.files import old_folders, write_file
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import open_together, read_regular, read_whole
-from ..text.labels import Label
 
 FORMAT = 2  # 1: until 0.2, with readers of another file
 FILES = {  # beside config.json, by kind
@@ -33,25 +32,14 @@ _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 
 
 def format_config(
-    kind: str,
-    recipe: Mapping[str, Any],
-    labels: Sequence[Label],
-    facts: Mapping[str, Any],
-    contents: Mapping[str, bytes],
-    thresholds: Sequence[float] | None = None,
+    contents: Mapping[str, bytes], thresholds: Sequence[float] | None = None, **about: Any
 ) -> bytes:
-    config: dict[str, Any] = {
-        "format": FORMAT,
-        "limelight": __version__,
-        "kind": kind,
-        "labels": list(labels),
-        "recipe": dict(recipe),
-        "facts": facts,
-        "files": {
-            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            for name, content in contents.items()
-        },
+    """A config.json with the checksums of the other files; `about` are kind, labels, recipe and facts."""
+    files = {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in contents.items()
     }
+    config: dict[str, Any] = {"format": FORMAT, "limelight": __version__, **about, "files": files}
     if thresholds is not None:
         config["thresholds"] = list(thresholds)
     return _sealed(config)
@@ -75,10 +63,8 @@ def _sealed(config: dict[str, Any]) -> bytes:
     config["sha256"] = _checksum(config)
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:
-        raise LimelightError(
-            f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts",
-            code="too-large",
-        )
+        fault = f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts"
+        raise LimelightError(fault, code="too-large")
     return content
 
 
@@ -89,10 +75,8 @@ class SavedFiles:
         content = read_whole(files["config.json"], "config.json", MAX_CONFIG)
         self.sha256 = hashlib.sha256(content).hexdigest()
         if sha256 is not None and self.sha256 != sha256.lower():
-            raise LimelightError(
-                f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for",
-                code="checksum-other",
-            )
+            fault = f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for"
+            raise LimelightError(fault, code="checksum-other")
         self.config = _parse_config(content)
         self.version = _written_by(self.config)
         self._files = files
@@ -129,17 +113,15 @@ def open_saved(path: Path, sha256: str | None = None) -> Iterator[SavedFiles]:
         try:
             files = open_together(path, ("config.json", *OPENED), stack)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise LimelightError(
-                f"{path} is not a folder; give a folder saved by Limelight", code="not-a-model"
-            ) from error
+            fault = f"{path} is not a folder; give a folder saved by Limelight"
+            raise LimelightError(fault, code="not-a-model") from error
         except LimelightError as error:
             raise LimelightError(f"{path}: {error}", code=error.code) from error
         if "config.json" not in files:
             best = path / "best"  # of a run in progress
             hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-            raise LimelightError(
-                f"{path}: not a model saved by Limelight: it has no config.json{hint}", code="not-a-model"
-            )
+            fault = f"{path}: not a model saved by Limelight: it has no config.json{hint}"
+            raise LimelightError(fault, code="not-a-model")
         try:
             yield SavedFiles(files, sha256)
         except LimelightError as error:
@@ -151,15 +133,12 @@ def _parse_config(content: bytes) -> dict[str, Any]:
     config = parse_object(content, "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
-        raise LimelightError(
-            "config.json was not written by Limelight; give a folder saved by Limelight", code="not-a-model"
-        )
+        fault = "config.json was not written by Limelight; give a folder saved by Limelight"
+        raise LimelightError(fault, code="not-a-model")
     if version > FORMAT:
-        raise LimelightError(
-            f"this model has format {version}, of Limelight {_written_by(config)}, and this Limelight "
-            f"({__version__}) reads up to {FORMAT}: upgrade limelight",
-            code="format-newer",
-        )
+        newer = f"this model has format {version}, of Limelight {_written_by(config)}"
+        fault = f"{newer}, and this Limelight ({__version__}) reads up to {FORMAT}: upgrade limelight"
+        raise LimelightError(fault, code="format-newer")
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
             raise damaged(f"{name!r} in config.json is missing or not of type {kind.__name__}")
@@ -169,18 +148,13 @@ def _parse_config(content: bytes) -> dict[str, Any]:
     if kind not in FILES:
         raise damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
     files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
-    if _has_module(config["recipe"]):  # PyTorch runs them: there are no graphs
+    model = config["recipe"].get("model")
+    model = model if isinstance(model, dict) else {}
+    if model.get("encoder") in MODULES or model.get("pooling") == POOLING_MODULE:  # PyTorch runs them
         files = tuple(name for name in files if not name.endswith(".onnx"))
     if set(config["files"]) != set(files):
         raise damaged(f"config.json must list exactly the files {', '.join(files)}")
     return config
-
-
-def _has_module(recipe: Mapping[str, Any]) -> bool:
-    model = recipe.get("model")
-    if not isinstance(model, dict):
-        return False
-    return model.get("encoder") in MODULES or model.get("pooling") == POOLING_MODULE
 
 
 def saved_kind(path: Path) -> str:

@@ -44,15 +44,13 @@ def start_runner(
 ) -> Runner:
     if parts.modules:
         check_choice("with a part of your own, precision", precision, (None, "float32"))
-        from .module_runner import ModuleRunner
-
-        return ModuleRunner(parts, choose_device(device, "float32")[0], threads)
+        precision = "float32"
     device, precision = choose_device(device, precision)
-    if device == "cpu":
+    if device == "cpu" and not parts.modules:
         return OnnxRunner(parts, precision, threads)
-    from .gpu import TorchRunner
+    from .gpu import ModuleRunner, TorchRunner
 
-    return TorchRunner(parts, precision, threads)
+    return ModuleRunner(parts, device, threads) if parts.modules else TorchRunner(parts, precision, threads)
 
 
 def _sees_gpu() -> bool:

@@ -12,10 +12,11 @@ import numpy as np
 from ..network.parts import matrix_shape
 from ..network.weights import PickledSmall
 from ..reading.comparison import ComparedText, Comparison
-from ..reading.row_names import saved_names
+from ..reading.rows import saved_names
 from .batches import check_pairs, check_texts, collect, count_texts
 from .devices import DeviceOptions, start_runner
 from .folder import Parts, save_folder
+from .runner import BatchOptions
 from .word_parts import TextParts
 
 
@@ -47,28 +48,18 @@ class Embedder:
         """The shape of M: (r, 2u)."""
         return matrix_shape(self.recipe.model)
 
-    def embed(
-        self,
-        texts: Iterable[str],
-        *,
-        flat: bool = False,
-        batch_words: int | None = None,
-        progress: bool = False,
-    ) -> np.ndarray:
+    def embed(self, texts: Iterable[str], *, flat: bool = False, **how: Unpack[BatchOptions]) -> np.ndarray:
         """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u).
 
-        A batch has at most `batch_words` words with padding, by default as many as suit the device.
+        A batch has at most `batch_words` words with padding, by default as many as suit the device; with
+        `progress`, a bar shows how far it is.
         """
-        parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = collect(parts, count_texts(texts), self.embedding_shape)
+        M = collect(self.embed_stream(texts, **how), count_texts(texts), self.embedding_shape)
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
-    def embed_stream(
-        self, texts: Iterable[str], *, batch_words: int | None = None, progress: bool = False
-    ) -> Iterator[np.ndarray]:
+    def embed_stream(self, texts: Iterable[str], **how: Unpack[BatchOptions]) -> Iterator[np.ndarray]:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        run = self._runner
-        return run.stream(run.sentences, run.embed_sentences, batch_words, progress, texts)
+        return self._runner.stream(self._runner.sentences, self._runner.embed_sentences, texts, **how)
 
     def word_parts(self, texts: Iterable[str]) -> list[TextParts]:
         """For each text its vector, of length 1, and the share of each word in it: `.parts` (n, size).
@@ -104,10 +95,7 @@ class Embedder:
 
 
 def _compare(a: TextParts, b: TextParts) -> Comparison:
-    return Comparison(
-        first=ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector),
-        second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
-        similarity=float(a.vector @ b.vector),
-        matrix=a.parts @ b.parts.T,
-        together=a.states @ b.states.T,
-    )
+    first = ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector)
+    second = ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector)
+    pairs = {"matrix": a.parts @ b.parts.T, "together": a.states @ b.states.T}
+    return Comparison(first, second, similarity=float(a.vector @ b.vector), **pairs)

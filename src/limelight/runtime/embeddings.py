@@ -25,9 +25,8 @@ def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) ->
     """A function from texts to their embeddings, some at a time."""
     if vector:
         if not isinstance(model, Reader):
-            raise LimelightError(
-                '--vector works with readers only, such as "reader"; a model gives M', code="reader-only"
-            )
+            fault = '--vector works with readers only, such as "reader"; a model gives M'
+            raise LimelightError(fault, code="reader-only")
         return lambda texts: model.encode_stream(texts, show_progress_bar=progress)
 
     def embed(texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -77,7 +76,6 @@ def array_suffix(path: str | Path) -> str:
     """The suffix of a name, which must be that of a file that holds one array."""
     found, known = Path(path).suffix.lower(), (".npy", ".safetensors")
     if found not in known:
-        raise LimelightError(
-            f"{path} must end in {' or '.join(known)}, or be a table: {WRITABLE}", code="table-format"
-        )
+        fault = f"{path} must end in {' or '.join(known)}, or be a table: {WRITABLE}"
+        raise LimelightError(fault, code="table-format")
     return found

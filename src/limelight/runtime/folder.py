@@ -23,18 +23,10 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, bad_value, damaged, needs_extra
+from ..network import weights as packing
 from ..network.modules import OURS, TO_LOAD, Modules, check_fits_recipe
 from ..network.onnx.layers import export_onnx
 from ..network.parts import check_weights, shapes
-from ..network.weights import (
-    MAX_HEADER,
-    TABLES,
-    pack_all,
-    pack_words,
-    read_weights,
-    tensor_locations,
-    unpack_all,
-)
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -45,13 +37,13 @@ from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card, reader_card
 from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_saved, saved_kind
-from .forbidden import forbidden_words
 from .old_reader import read_old_reader
 
 BUNDLED, FAST = (Path(__file__).parents[1] / "bundled" / name for name in ("reader", "reader-fast"))
 MULTILINGUAL, PACKAGE = "reader-multilingual", "limelight-multilingual"  # 27 MB, in a package of its own
 MODULES_FILE = "modules.json"  # read by sentence-transformers, never by us
 _MODULE = {"idx": 0, "name": "0", "path": "", "type": "limelight.sentence_transformers.Reader"}
+MAX_FORBIDDEN = 10_000  # words
 LAYOUT = FolderLayout(
     "a model folder",
     ("config.json", "model.safetensors"),
@@ -112,7 +104,8 @@ def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, over
         of_model: dict[str, Any] = {"labels": labels, "pair": pair, "thresholds": thresholds}
         card = reader_card(**about) if parts.is_reader else model_card(**about, **of_model)
     least = None if thresholds is None else thresholds.tolist()
-    contents["config.json"] = format_config(kind, recipe.to_dict(), labels, facts, contents, least)
+    described = {"kind": kind, "labels": list(labels), "recipe": recipe.to_dict(), "facts": facts}
+    contents["config.json"] = format_config(contents, least, **described)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     if parts.is_reader:
         contents[MODULES_FILE] = json.dumps([_MODULE], indent=2).encode()
@@ -131,19 +124,19 @@ def _weight_files(parts: Parts, classes: int, kind: str) -> dict[str, bytes]:
     given = {name: np.asarray(array) for name, array in parts.weights.items()}
     check_weights(given, expected)
     if parts.modules:
-        return {"model.safetensors": b"".join(safetensors_pieces(pack_words(given)))}
-    stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
+        return {"model.safetensors": b"".join(safetensors_pieces(packing.pack_words(given)))}
+    stored = packing.pack_all(without_special(given)) if kind == "reader" else packing.pack_words(given)
     tensors = b"".join(safetensors_pieces(stored))
     task = find_task(recipe.text.task).name
     export = partial(export_onnx, stored, recipe.model, classes, kind == "pair", task=task)
-    graph = export(locations=tensor_locations(tensors, expected))
+    graph = export(locations=packing.tensor_locations(tensors, expected))
     int8 = {} if kind == "reader" else {"model.int8.onnx": export(int8=True)}
     return {"model.safetensors": tensors, "model.onnx": graph, **int8}
 
 
 def as_stored(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """A reader's weights as they will be read again: rounded to a few bits."""
-    return unpack_all(pack_all(without_special(weights)))
+    return packing.unpack_all(packing.pack_all(without_special(weights)))
 
 
 def without_special(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -185,13 +178,11 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for label in plain:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
-            raise LimelightError(
-                f"a label must be text, a number or a boolean; got {str(label)[:60]!r}", code="label-type"
-            )
+            fault = f"a label must be text, a number or a boolean; got {str(label)[:60]!r}"
+            raise LimelightError(fault, code="label-type")
         if is_too_large(label):
-            raise LimelightError(
-                f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
-            )
+            fault = f"a label is an integer of more than {MAX_DIGITS} digits; write it as text"
+            raise LimelightError(fault, code="label-type")
     if len(plain) < (2 if find_task(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
@@ -220,10 +211,8 @@ def folder_of(name: str | Path) -> Path:
         raise bad_value(fault)
     if not is_reader(name):
         return Path(name)
-    return _installed_reader() if str(name) == MULTILINGUAL else BUNDLED.with_name(str(name))
-
-
-def _installed_reader() -> Path:
+    if str(name) != MULTILINGUAL:
+        return BUNDLED.with_name(str(name))
     found = find_spec(PACKAGE.replace("-", "_"))
     if found is None or not found.submodule_search_locations:
         fault = f"{MULTILINGUAL} is a package of its own: pip install {PACKAGE}"
@@ -259,10 +248,9 @@ def _read_fast(saved: SavedFiles) -> Parts:
     """A reader of the words of the bundled one: its own weights are those above them."""
     recipe, reader = Recipe.from_dict(saved.config["recipe"]), open_folder(BUNDLED)
     expected = shapes(recipe.model, len(reader.tokenizer), 0, False)
-    own = {name: shape for name, shape in expected.items() if name not in TABLES}
-    largest = 4 * sum(map(prod, own.values())) + MAX_HEADER + 8
-    weights = read_weights(saved.read("model.safetensors", largest), own)
-    weights |= {name: reader.weights[name] for name in TABLES}
+    own = {name: shape for name, shape in expected.items() if name not in packing.TABLES}
+    weights = _read_weights(saved, own)
+    weights |= {name: reader.weights[name] for name in packing.TABLES}
     check_weights(weights, expected)
     about = saved.config["facts"], None, saved.version, saved.sha256
     return Parts(recipe, reader.tokenizer, weights, (), False, *about)
@@ -281,11 +269,30 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
         saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
-    largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
-    weights = read_weights(saved.read("model.safetensors", largest), expected)
+    weights = _read_weights(saved, expected)
     check_weights(weights, expected)
     about = config["facts"], thresholds, saved.version, saved.sha256
     return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
+
+
+def forbidden_words(fact: Any) -> frozenset[str]:
+    """The words that a model must not read, which config.json has as a fact, checked; none if it has none.
+
+    >>> sorted(forbidden_words({"words": ["hilton", "marriott"], "history": []}))
+    ['hilton', 'marriott']
+    """
+    if fact is None:
+        return frozenset()
+    words: Any = fact["words"] if isinstance(fact, dict) and fact.keys() == {"words", "history"} else None
+    is_whole = isinstance(words, list) and isinstance(fact["history"], list) and len(words) <= MAX_FORBIDDEN
+    if not is_whole or not all(isinstance(x, str) and x and x == x.casefold() for x in words):
+        raise damaged("the forbidden words in config.json are not as Limelight writes them")
+    return frozenset(words)
+
+
+def _read_weights(saved: SavedFiles, expected: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    largest = 4 * sum(map(prod, expected.values())) + packing.MAX_HEADER + 8
+    return packing.read_weights(saved.read("model.safetensors", largest), expected)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""A trained model on a GPU: its network in PyTorch, behind the interface of the runtime.
+"""A trained model in PyTorch, behind the interface of the runtime: on a GPU, or with a part of one's own.
 
 Words are split by several processes, because one core splits far fewer than a GPU reads. The word ids of some
 thousand texts are uploaded at once, with their order by length; the GPU gathers the words of each batch and
@@ -24,9 +24,11 @@ import numpy as np
 from ..errors import LimelightError, needs_torch
 from ..network.outputs import activate
 from ..network.parts import matrix_shape
+from ..text.open_words import OpenTokenizer
 from ..text.parallel import in_order
 from ..text.tokenizer import PAD
 from .batches import Sentences, SpelledSentences, chunks, collect
+from .folder import Parts
 from .runner import Prepare, Runner, check_finite
 from .session import locked_cached_property
 
@@ -38,6 +40,7 @@ try:
     from ..network.torch.encoder import BiLSTM
     from ..network.torch.lstm import persistent
     from ..network.torch.lstm.persistent import GateTable
+    from ..network.torch.module import ModulePooling
     from ..network.torch.network import Network, with_weights
     from ..network.torch.shared import missing_columns
 except ImportError:
@@ -47,6 +50,7 @@ TEXTS, SENTENCES = 8192, 65_536  # at a time, at most: to split into words, and 
 MEMORY = 2**30  # bytes of M at a time
 TABLE = 2**32  # bytes of gates, of all words, at most
 PAIRS = 4096  # classified at a time
+MODULE_WORDS = {"cpu": 4_096, "cuda": 32_768}  # in a batch of a user's own encoder, with padding
 AHEAD = 2  # chunks on their way to the GPU or back
 
 T = TypeVar("T")
@@ -83,14 +87,15 @@ class TorchRunner(Runner):
         super().__init__(*args)
         self.dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise LimelightError(
-                "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'", code="no-gpu"
-            )
+            fault = "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'"
+            raise LimelightError(fault, code="no-gpu")
 
     @locked_cached_property
     def running(self) -> tuple[Any, GateTable | None]:
         """The network on the device in evaluation mode, and its table."""
-        network = with_weights(self._build, self.weights).to(self.device, self.dtype)
+        sizes = len(self.tokenizer), self.classes, self.pair
+        network = with_weights(lambda: Network(self.recipe.model, *sizes), self.weights)
+        network = network.to(self.device, self.dtype)
         return network, self._tabulate(network)
 
     @property
@@ -110,16 +115,9 @@ class TorchRunner(Runner):
         if not persistent.is_available(words, encoder.size // 2):
             return None
         weights = (getattr(encoder, name) for name in ("W_ih_0", "W_hh_0", "b_0"))
-        return GateTable(self.known_words(network), *weights)
-
-    def known_words(self, network: Any) -> Tensor:
-        """(vocabulary, d): the words as the LSTM reads them."""
-        ids = torch.arange(len(network.words.weight), device=self.device)
-        vectors: Tensor = network.vectors(ids.unsqueeze(0))[0]
-        return vectors
-
-    def _build(self) -> Network:
-        return Network(self.recipe.model, len(self.tokenizer), self.classes, self.pair)
+        ids = torch.arange(len(words), device=self.device)
+        known = network.vectors(ids.unsqueeze(0))[0]  # (vocabulary, d): the words as the LSTM reads them
+        return GateTable(known, *weights)
 
     @locked_cached_property
     def splitters(self) -> ProcessPoolExecutor:
@@ -334,3 +332,49 @@ def _prepare(name: str, texts: list[Any]) -> Any:
     """Word ids, without the vectors of known words, which the GPU has."""
     found = getattr(_runner, name)(texts)
     return replace(found, table=found.table[:0]) if isinstance(found, SpelledSentences) else found
+
+
+# ---------------------------------------------------------------- a part of the user's own
+
+
+class ModuleRunner(Runner):
+    """The network of training with a part of the user's own, in evaluation mode and in float32."""
+
+    def __init__(self, parts: Parts, device: str, threads: int | None) -> None:
+        super().__init__(parts, "float32", threads)
+        self.modules, self.device, self.batch_words = parts.modules, device, MODULE_WORDS[device]
+
+    @locked_cached_property
+    def network(self) -> Network:
+        words = self.tokenizer.all_words if isinstance(self.tokenizer, OpenTokenizer) else ()
+        sizes = len(self.tokenizer), self.classes, self.pair
+        own = copy.deepcopy(self.modules)  # the user's stays as it is
+        network = with_weights(lambda: Network(self.recipe.model, *sizes, own, words), self.weights)
+        return network.to(self.device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("network", "vector_parts")}
+
+    @torch.no_grad()
+    def encode(
+        self, sentences: Sentences, budget: int, *outputs: str
+    ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        for batch in sentences.batches(budget):
+            feed = sentences.feed(batch)
+            ids, lengths = (torch.from_numpy(feed[name]).to(self.device) for name in ("ids", "lengths"))
+            H = self.network.states(ids.long(), lengths.long())
+            M, A = self.network.pool(H, lengths.long())
+            found = {"M": M, "A": A, "H": H}
+            yield batch, check_finite([found[name].float().cpu().numpy() for name in outputs])
+
+    def without_words(self, H: np.ndarray, A: np.ndarray, words: slice = slice(None)) -> np.ndarray:
+        pooling = self.network.pooling
+        own = isinstance(pooling, ModulePooling)
+        return pooling.without_words(H, words) if own else super().without_words(H, A, words)
+
+    @torch.no_grad()
+    def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
+        given = [torch.from_numpy(np.ascontiguousarray(each)).to(self.device) for each in M]
+        features = self.network.relate(*given) if self.pair else given[0]
+        logits = check_finite([self.network.classify(features).float().cpu().numpy()])[0]
+        return activate(self.task, logits) if output == "probabilities" else logits

@@ -64,9 +64,12 @@ class HeldOut(NamedTuple):
         >>> HeldOut.of({"hotels": np.array([True, False])}, 2).share
         '1 of these 2 rows was learnt from.'
         """
+        return "" if self.unsure else f"{self._some_learnt}."
+
+    @property
+    def _some_learnt(self) -> str:
         were = "was" if self.trained_on == 1 else "were"
-        said = f"{self.trained_on:,} of these {len(self.learnt):,} rows {were} learnt from."
-        return "" if self.unsure else said
+        return f"{self.trained_on:,} of these {len(self.learnt):,} rows {were} learnt from"
 
     def sentences(self, before: str = "") -> str:
         """What the figures are of; `before` says what was measured in training.
@@ -77,10 +80,8 @@ class HeldOut(NamedTuple):
         rows, said = len(self.learnt), list[str]()
         others = rows - self.trained_on
         if self.is_mixed:
-            were = "was" if self.trained_on == 1 else "were"
             rest = "one" if others == 1 else f"{others:,}"
-            learnt = f"{self.trained_on:,} of these {rows:,} rows {were} learnt from"
-            said.append(f"{learnt}; the figures are of the other {rest}.")
+            said.append(f"{self._some_learnt}; the figures are of the other {rest}.")
         elif self.trained_on:
             learnt = "This row was" if rows == 1 else f"All of these {rows:,} rows were"
             said.append(f"{learnt} learnt from: the figures say how well it remembers, not how good it is.")
@@ -106,6 +107,5 @@ def development_sentence(facts: Mapping[str, Any]) -> str:
     if not isinstance(dev, Mapping) or not isinstance(dev.get("rows"), int):
         return ""
     said = [form.format(dev[key]) for key, form in MEASURES.items() if isinstance(dev.get(key), int | float)]
-    return (
-        f"Training measured {said[0]} on {dev['rows']:,} development rows that it held out." if said else ""
-    )
+    rows = f"{dev['rows']:,} development rows that it held out"
+    return f"Training measured {said[0]} on {rows}." if said else ""

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -29,10 +29,10 @@ from .batches import Sentences, check_pairs, check_texts, chunks, collect, count
 from .confidence import MIN_DEV_ROWS, check_threshold, saved_curve, threshold_for
 from .decided import attribution_method, is_sum, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
+from .edits import write_aspects
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .runner import progress_bar
-from .saved_aspects import write_aspects
+from .runner import BatchOptions, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
@@ -40,12 +40,31 @@ SCORED = 8  # classes that a reading can be asked against; each costs as much as
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
 
 
+class ReadingOptions(TypedDict, total=False):
+    """What `Model.read` can be asked for."""
+
+    without_rows: Sequence[int]  # of M, from 0
+    against: Label | None
+    label: Label | None
+
+
+class Asked(NamedTuple):
+    """What readings are asked for."""
+
+    off: list[int]  # rows of M that the classifier gets as zeros
+    about: int | None  # the class that what decided is about; None: the predicted one
+    other: int | None  # the class to ask against
+    most: int  # probable classes that each can be asked against later
+
+
 class Model(Embedder):
     """A trained model that predicts, embeds and reads.
 
     Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
-    and batched internally; results are in the order given. A text gets the same result, up to
-    rounding in the last digits, in any batch and with any number of threads, in float32 and in int8.
+    and batched internally, in batches of at most `batch_words` words with padding (by default as many as suit
+    the device); results are in the order given. With `progress` a bar shows how far it is. A text gets the
+    same result, up to rounding in the last digits, in any batch and with any number of threads, in float32
+    and in int8.
 
     >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
@@ -97,9 +116,8 @@ class Model(Embedder):
         """
         parts = open_folder(folder, sha256, Modules(encoder, pooling))
         if parts.is_reader:
-            raise wrong_model(
-                f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed"
-            )
+            todo = "open it with limelight.load, or use limelight embed"
+            raise wrong_model(f"{folder} is a reader, without labels: {todo}")
         return cls(parts, **options)
 
     @classmethod
@@ -131,10 +149,7 @@ class Model(Embedder):
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
         check_takes_aspects(self.task, self.pair, self.recipe.model.has_pooling_module)
-        return self._with(Aspects.of(aspects))
-
-    def _with(self, found: Aspects) -> Model:
-        other = copy.copy(self)
+        other, found = copy.copy(self), Aspects.of(aspects)
         other.aspects = found
         other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
         return other
@@ -151,15 +166,14 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         abstain_below: float | None = None,
-        batch_words: int | None = None,
-        progress: bool = False,
+        **how: Unpack[BatchOptions],
     ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
         With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
         have several labels, a tuple of them for each; of a regression model, numbers.
         """
-        outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
+        outputs = self.predict_proba(texts, texts2, **how)
         found = self.decide(outputs)
         answers = find_task(self.task).to_labels(found, self.labels)
         if abstain_below is None:
@@ -194,28 +208,18 @@ class Model(Embedder):
         return threshold_for(curve, precision, rows).threshold
 
     def predict_proba(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        batch_words: int | None = None,
-        progress: bool = False,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`.
 
         Where a text may have several labels, each has a probability of its own. A regression model gives its
         numbers (texts, 1).
         """
-        parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
+        parts = self.predict_proba_stream(texts, texts2, **how)
         return collect(parts, count_texts(texts), (len(self.labels),))
 
     def predict_proba_stream(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        batch_words: int | None = None,
-        progress: bool = False,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
     ) -> Iterator[np.ndarray]:
         """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
 
@@ -224,8 +228,8 @@ class Model(Embedder):
         self._check_kind(texts2)
         run = self._runner
         if texts2 is None:
-            return run.stream(run.sentences, run.probabilities, batch_words, progress, texts)
-        return run.stream(run.pair_sentences, run.pair_probabilities, batch_words, progress, texts, texts2)
+            return run.stream(run.sentences, run.probabilities, texts, **how)
+        return run.stream(run.pair_sentences, run.pair_probabilities, texts, texts2, **how)
 
     # ------------------------------------------------------------ embeddings
 
@@ -248,13 +252,7 @@ class Model(Embedder):
     # ------------------------------------------------------------ readings
 
     def read(
-        self,
-        text: str,
-        text2: str | None = None,
-        *,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        self, text: str, text2: str | None = None, **how: Unpack[ReadingOptions]
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
@@ -266,22 +264,15 @@ class Model(Embedder):
         >>> model.read("Nice room, rude staff", label=2, against=4)  # why 2, not 4?  # doctest: +SKIP
         """
         texts2 = None if text2 is None else [text2]
-        how: dict[str, Any] = {"without_rows": without_rows, "against": against, "label": label}
-        found: Any = next(self._stream([text], texts2, False, scored=SCORED, **how))
-        return found  # type: ignore[no-any-return]
+        found: Reading | PairReading = next(self._read_all([text], texts2, False, self._asked(SCORED, **how)))
+        return found
 
     def read_many(
-        self,
-        texts: Iterable[str],
-        texts2: Iterable[str] | None = None,
-        *,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[ReadingOptions]
     ) -> list[Reading] | list[PairReading]:
-        """A Reading of each text, or a PairReading of each pair."""
-        found = self.read_stream(texts, texts2, without_rows=without_rows, against=against, label=label)
-        return list(found)  # type: ignore[return-value]
+        """A Reading of each text, or a PairReading of each pair; the options are those of `read`."""
+        found: Any = self.read_stream(texts, texts2, **how)
+        return list(found)
 
     def read_stream(
         self,
@@ -289,32 +280,18 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         progress: bool = False,
-        without_rows: Sequence[int] = (),
-        against: Label | None = None,
-        label: Label | None = None,
+        **how: Unpack[ReadingOptions],
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
-        return self._stream(texts, texts2, progress, without_rows, against, label)
+        return self._read_all(texts, texts2, progress, self._asked(0, **how))
 
-    def _stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, without_rows: Sequence[int],
-        against: Label | None, label: Label | None, scored: int = 0,
-    ) -> Iterator[Any]:  # fmt: skip
-        self._check_kind(texts2)
-        off, asked = self._rows_off(without_rows), self._asked_classes(label, against)
-        pairs = ((text,) for text in check_texts(texts))
-        if texts2 is not None:
-            pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0, off, *asked, scored)
-
-    def _rows_off(self, rows: Sequence[int]) -> list[int]:
-        off, count = list(rows), self.embedding_shape[0]
+    def _asked(
+        self, most: int, without_rows: Sequence[int] = (), against: Label | None = None,
+        label: Label | None = None,
+    ) -> Asked:  # fmt: skip
+        off, count, answers = list(without_rows), self.embedding_shape[0], find_task(self.task)
         if any(not 0 <= row < count for row in off):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
-        return off
-
-    def _asked_classes(self, label: Label | None, against: Label | None) -> tuple[int | None, int | None]:
-        answers = find_task(self.task)
         if against is not None and not answers.is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise wrong_task(message)
@@ -323,54 +300,57 @@ class Model(Embedder):
         about, other = (None if each is None else find_class(self.labels, each) for each in (label, against))
         if about is not None and about == other:
             raise same_class(self.labels[about])
-        return about, other
+        return Asked(off, about, other, most)
 
     def _read_all(
-        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], about: int | None,
-        other: int | None, scored: int,
-    ) -> Iterator[Any]:  # fmt: skip
+        self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, asked: Asked
+    ) -> Iterator[Any]:
+        self._check_kind(texts2)
+        columns = [check_texts(each) for each in (texts, texts2) if each is not None]
+        rows: Iterable[tuple[str, ...]] = check_pairs(*columns) if self.pair else zip(*columns, strict=True)
+        return self._read_rows(rows, count_texts(texts) if progress else 0, asked)
+
+    def _read_rows(
+        self, rows: Iterable[tuple[str, ...]], bar_size: int | None, asked: Asked
+    ) -> Iterator[Any]:
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
-            for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some, off, about, other, scored):
-                    reading = PairReading(*found) if self.pair else found[0]
-                    yield reading if other in (None, reading.target) else reading.against_class(other)
+            for some in chunks(rows, READ_AT_ONCE):
+                for found in self._read(some, asked):
+                    reading: Any = PairReading(*found) if self.pair else found[0]
+                    is_other = asked.other not in (None, reading.target)
+                    yield reading.against_class(asked.other) if is_other else reading
                 if bar is not None:
                     bar.update(len(some))
 
-    def _read(
-        self, texts: list[tuple[str, ...]], off: list[int], about: int | None, other: int | None, most: int
-    ) -> Iterator[tuple[Reading, ...]]:
-        """The readings of some texts or pairs, one for each side, without the rows in `off`.
-
-        What decided is about the class `about`, or else the predicted one. Each can be asked against the
-        class `other`, or else against its `most` probable ones.
-        """
+    def _read(self, texts: list[tuple[str, ...]], asked: Asked) -> Iterator[tuple[Reading, ...]]:
+        """The readings of some texts or pairs, one for each side."""
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
         M = [np.stack([text.M for text in side]) for side in sides]
         for m in M:
-            m[:, off] = 0
+            m[:, asked.off] = 0
         Z = self._runner.logits(*M)
         P, answers = activate(self.task, Z), find_task(self.task)
+        about = asked.about
         shown = [answers.explained(row, self.thresholds) if about is None else [about] for row in P]
-        scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
+        scored = [self._scored(row, classes, asked) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided if is_sum(self.recipe.model, self.pair) else self._decided_left_out
-        asked = [self._asked(classes, about) for classes in shown]
-        found = decide(sides, M, Z.astype(float), asked, scored, off)
+        questions = [self._questions(classes, about) for classes in shown]
+        found = decide(sides, M, Z.astype(float), questions, scored, asked.off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
                 self._reading(side[k], m[k], P[k], classes, about, *weights)
                 for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
-    def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
+    def _scored(self, P: np.ndarray, shown: list[int], asked: Asked) -> list[int]:
         """The classes that the reading can be asked about, the one that is shown first."""
-        if not find_task(self.task).is_class or (not most and other is None):
+        if asked.other is not None:
+            return [*dict.fromkeys([*shown, asked.other])]
+        if not find_task(self.task).is_class:
             return []
-        if other is not None:
-            return [*dict.fromkeys([*shown, other])]
-        return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][:most]
+        return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][: asked.most]
 
     def _decided(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, asked: list[list[Question]],
@@ -397,7 +377,7 @@ class Model(Embedder):
             biases = [value - float(w.sum()) for value, w in zip(values, words, strict=False)]
             yield [(words[:many], rows[0], biases, scores)]
 
-    def _asked(self, classes: list[int], about: int | None) -> list[Question]:
+    def _questions(self, classes: list[int], about: int | None) -> list[Question]:
         """What is asked for the classes shown; of ordered ones, then also the predicted one's probability.
 
         Of others that are numbers, their mean: aspects are in stars. Who asks about a class gets that alone.
@@ -439,7 +419,6 @@ class Model(Embedder):
         self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], about: int | None,
         decided: list[np.ndarray], rows: np.ndarray, biases: list[float], scores: Scores | None,
     ) -> Reading:  # fmt: skip
-        """The reading with what decided each of the classes."""
         recipe, support, in_mean = self.recipe.model, None, None
         if about is None and find_task(self.task).is_ordered:
             decided, support, biases = decided[:1], decided[1], biases[:1]

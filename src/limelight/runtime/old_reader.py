@@ -34,12 +34,8 @@ def read_old_reader(saved: SavedFiles) -> Parts:
     if len(words) + len(SPECIAL) != len(stored["words.weight"]):
         raise _damaged(f"it has {len(words):,} words and vectors for {len(stored['words.weight']):,}")
     check_weights(stored, expected)
-    return (
-        recipe,
-        tokenizer_of(words),
-        stored,
-        {**saved.config["facts"], "pretraining": saved.config["recipe"]},
-    )
+    facts = {**saved.config["facts"], "pretraining": saved.config["recipe"]}
+    return recipe, tokenizer_of(words), stored, facts
 
 
 def tokenizer_of(words: list[str] | tuple[str, ...]) -> Tokenizer:

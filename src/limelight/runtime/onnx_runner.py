@@ -18,7 +18,7 @@ from ..network.weights import pack_words
 from .batches import Sentences
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
-from .vector_parts import VectorParts
+from .word_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 BATCHES_AT_ONCE = 16  # for each thread
@@ -87,7 +87,8 @@ class OnnxRunner(Runner):
 
         None if there is but one, or while another call has them: a short text does not wait for a long one.
         """
-        if self.threads == 1 or _is_shutting_down():
+        is_ending = not threading.main_thread().is_alive()  # the interpreter: a pool takes no new work then
+        if self.threads == 1 or is_ending:
             yield None
             return
         if self._pool is None or self._pool.process != os.getpid():
@@ -131,11 +132,6 @@ class OnnxRunner(Runner):
             if pool is None:
                 return self.encoder.run(feed, *outputs)
             return self.directions.run(pool, feed, *outputs)
-
-
-def _is_shutting_down() -> bool:
-    """Whether the interpreter is ending: threads that still run may finish, but a pool takes no new work."""
-    return not threading.main_thread().is_alive()
 
 
 class Directions:

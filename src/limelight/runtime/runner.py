@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -17,20 +17,10 @@ from ..network.parts import matrix_shape, rows_of
 from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN
-from .batches import (
-    Sentences,
-    SpelledSentences,
-    check_pairs,
-    check_texts,
-    chunks,
-    count_texts,
-    encode_spelled,
-    warn_of_other_language,
-)
+from .batches import Sentences, SpelledSentences, check_pairs, check_texts, chunks, count_texts, encode_texts
 from .folder import Parts
 from .session import locked_cached_property
-from .vector_parts import VectorParts
-from .word_parts import TextParts, effects_of, matrix_without, with_neighbours
+from .word_parts import TextParts, VectorParts, effects_of, matrix_without, with_neighbours
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
@@ -39,6 +29,13 @@ CHUNK_TEXTS = 64, 4096  # at least, at most
 T = TypeVar("T")
 Prepare = Callable[[list[Any]], T]  # some texts or pairs -> their word ids
 Compute = Callable[[T, int], np.ndarray]  # (word ids, words of a batch) -> their rows
+
+
+class BatchOptions(TypedDict, total=False):
+    """How many texts are read."""
+
+    batch_words: int | None  # of a batch, with padding; by default as many as suit the device
+    progress: bool  # whether to show a bar
 
 
 class Runner(ABC):
@@ -97,9 +94,8 @@ class Runner(ABC):
         self, sentences: SpelledSentences, budget: int, max_sentences: int | None, unit_length: bool
     ) -> np.ndarray:
         """A reader's vectors (texts, vector), of at most so many texts in a batch."""
-        v = self._in_blocks(
-            "vector", self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
-        )
+        M = self.embed_sentences(replace(sentences, max_sentences=max_sentences), budget)
+        v = self._in_blocks("vector", M)
         return unit(v) if unit_length else v  # of a text without words, a reader without an LSTM gives zeros
 
     def embed_sentences(self, sentences: Sentences, budget: int | None = None) -> np.ndarray:
@@ -142,17 +138,13 @@ class Runner(ABC):
         return [found[k] for k in range(len(texts))]
 
     def stream(
-        self,
-        prepare: Prepare[T],
-        compute: Compute[T],
-        budget: int | None,
-        progress: bool,
-        *texts: Iterable[str],
-    ) -> Iterator[np.ndarray]:
+        self, prepare: Prepare[T], compute: Compute[T], *texts: Iterable[str],
+        batch_words: int | None = None, progress: bool = False,
+    ) -> Iterator[np.ndarray]:  # fmt: skip
         """Prepare and compute texts, or pairs of two columns, as many at a time as memory should hold."""
         total, columns = count_texts(texts[0]), [check_texts(each) for each in texts]
         given = columns[0] if len(columns) == 1 else check_pairs(*columns)
-        budget = self.batch_words if budget is None else budget
+        budget = self.batch_words if batch_words is None else batch_words
         check_at_least("batch_words", budget, 1)
         with progress_bar(total) if progress else nullcontext() as bar:
             for rows in self.map_chunks(given, prepare, lambda prepared: compute(prepared, budget)):
@@ -173,17 +165,7 @@ class Runner(ABC):
         return max(fewest, min(most, memory // (4 * rows * size)))
 
     def sentences(self, texts: list[str]) -> Sentences:
-        """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
-        text = self.recipe.text
-        if not self.recipe.model.spells_words:
-            found = Sentences.encode(self.tokenizer, texts, text.max_length)
-            if text.start and text.extra_words:  # otherwise it may know few words of any language
-                warn_of_other_language(self.tokenizer, texts, found.ids != UNKNOWN)
-            return found
-        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
-        spelled = encode_spelled(self.tokenizer, texts, table, grams, self.recipe.model.stems)
-        warn_of_other_language(self.tokenizer, texts, spelled.ids < len(table))
-        return spelled
+        return encode_texts(self.recipe, self.tokenizer, self.weights, texts)
 
     def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
         """The word ids of the different texts, and which two make up each pair (pairs, 2)."""
@@ -200,9 +182,8 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     limelight.errors.LimelightError: the model gives numbers that are not finite: its weights are too large
     """
     if not all(np.isfinite(values).all() for values in outputs):
-        raise LimelightError(
-            "the model gives numbers that are not finite: its weights are too large", code="not-finite"
-        )
+        fault = "the model gives numbers that are not finite: its weights are too large"
+        raise LimelightError(fault, code="not-finite")
     return outputs
 
 
@@ -210,6 +191,5 @@ def progress_bar(total: int | None, initial: int = 0, disable: bool = False, nam
     """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
-    return tqdm(
-        total=total, initial=initial, unit=" texts", disable=disable, desc=name or None, leave=not name
-    )
+    how = {"unit": " texts", "desc": name or None, "leave": not name}
+    return tqdm(total=total, initial=initial, disable=disable, **how)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from ..config.recipe import DEFAULT_TASK, Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
 from ..storage.array_files import checksum
+from ..text.spelling import spell
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
-from .folder import Parts, folder_of, is_reader, open_folder
-from .forbidden import forbidden_words
-
-if TYPE_CHECKING:
-    from ..text.vectors import Vectors
+from ..text.vectors import Vectors
+from .folder import Parts, folder_of, forbidden_words, is_reader, open_folder
 
 # What weights have fixed once they are trained.
 SIZES = (
@@ -62,18 +60,13 @@ class Start(Parts):
         """
         own_task = find_task(self.recipe.text.task).name
         if self.labels and own_task != task:
-            raise LimelightError(
-                f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}; give "
-                "--task, or start from a reader",
-                code="start-other",
-            )
+            fault = f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}"
+            raise LimelightError(f"{fault}; give --task, or start from a reader", code="start-other")
         if self.labels and self.pair != pair:
             own, data = ("pairs", "single texts") if self.pair else ("single texts", "pairs")
-            raise LimelightError(
-                f"start: {name or 'the model'} reads {own}, but the data has {data}; "
-                f"start from a model of {data}, or from a reader",
-                code="start-other",
-            )
+            fault = f"start: {name or 'the model'} reads {own}, but the data has {data}"
+            todo = f"start from a model of {data}, or from a reader"
+            raise LimelightError(f"{fault}; {todo}", code="start-other")
 
     def check_forbidden(self, facts: Mapping[str, Any]) -> None:
         """Raise if a data set, which has these facts, was encoded with words that must not be read."""
@@ -85,9 +78,6 @@ class Start(Parts):
         """Vectors for a vocabulary. New words: a reader spells them, and so does a model with its words;
         any other model reads them as <unk>.
         """
-        from ..text.spelling import spell
-        from ..text.vectors import Vectors
-
         ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
         places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
         matrix, found = self.weights["words.weight"][places], places > UNKNOWN
@@ -129,11 +119,9 @@ class Start(Parts):
         for name, has in {**own, "vectors": ""}.items():
             if name in given and values[name] != has:
                 shown = repr(has) if name in own else "its own"
-                raise LimelightError(
-                    f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{shown}; leave it out, or take another preset, such as light",
-                    code="start-other",
-                )
+                other = f"but {recipe.text.start!r}, which training starts from, has {shown}"
+                todo = "leave it out, or take another preset, such as light"
+                raise LimelightError(f"{name} is {values[name]!r}, {other}; {todo}", code="start-other")
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
             own["fine_tune_words"] = self.recipe.training.fine_tune_words
         return recipe.override(**own)

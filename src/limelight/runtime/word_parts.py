@@ -18,12 +18,16 @@ better (docs/trust.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..config.recipe import ModelRecipe
+from ..network.onnx.layers import linear_graph
 from ..network.outputs import unit
+from ..network.parts import rows_of
+from .session import Session
 
 Without = Callable[..., np.ndarray]  # H (n, 2u), A (r, n), words=slice: M without each of them (k, r, 2u)
 _LITTLE_ATTENTION = 1e-3  # on all words but one
@@ -96,9 +100,8 @@ def rows_without(states: np.ndarray, A: np.ndarray, words: slice = slice(None)) 
     terms = A.T[words, :, None] * states[words, None]  # (n, r, k)
     found: np.ndarray = np.subtract(A @ states, terms, out=terms)
     found /= np.maximum(left, _LITTLE_ATTENTION)[:, :, None].astype(found.dtype)
-    for t, r in np.argwhere(
-        left < _LITTLE_ATTENTION
-    ):  # a small difference of large numbers: summed up instead
+    # a small difference of large numbers is summed up instead
+    for t, r in np.argwhere(left < _LITTLE_ATTENTION):
         others = np.arange(len(states)) != t + (words.start or 0)
         weights = A[r, others].astype(float)
         found[t, r] = weights @ states[others] / (weights.sum() or 1)
@@ -116,3 +119,39 @@ def max_without(H: np.ndarray) -> np.ndarray:
     second, first = np.partition(H, -2, axis=0)[-2:]  # (2u,)
     winners = H.argmax(axis=0)
     return np.asarray(np.where(winners == np.arange(len(H))[:, None], second, first)[:, None])
+
+
+class VectorParts:
+    """From M to the vectors that texts are compared by: a linear map of M, or without one M, flat.
+
+    Rows of means are reduced by the map that all share before a word is left out: they are smaller than M.
+    Products are ONNX Runtime's: numpy's threads spin, and slow each other down where there are few cores.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int, without: Without
+    ) -> None:
+        self.without, self.max_rows = without, rows_of(recipe).maxima
+        names = ("W_shared", "W_rows") if recipe.is_reader else ()
+        self.maps = [Session(linear_graph(weights, f"vector.{name}"), threads) for name in names]
+
+    def reduce(self, M: np.ndarray) -> np.ndarray:
+        """M (..., 2u) -> (..., rank)."""
+        if not self.maps:
+            return M
+        (reduced,) = self.maps[0].run({"X": M.reshape(-1, M.shape[-1])}, "Y")
+        return np.asarray(reduced.reshape(*M.shape[:-1], -1))
+
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """H (texts, n, 2u) as `without_words` takes it."""
+        return H if self.max_rows or not self.maps else self.reduce(H)
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """(n, r, rank): the rows of M without each word, reduced; from H (n, 2u), reduced, and A (r, n)."""
+        without = self.without(states, A)
+        return self.reduce(without) if self.max_rows else without
+
+    def map_rows(self, M: np.ndarray) -> np.ndarray:
+        """(texts, size) from reduced rows (texts, r, rank)."""
+        flat = M.reshape(len(M), -1)
+        return self.maps[1].run({"X": flat}, "Y")[0] if self.maps else flat

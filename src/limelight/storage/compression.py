@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..errors import LimelightError, damaged, needs_extra, tidy_os_errors, wrong_file
+from ..errors import LimelightError, damaged, need, tidy_os_errors, wrong_file
 
 _ZST_READ = 2048  # compressed bytes: they can become 64 MiB, and the library cannot stop earlier
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
@@ -84,10 +84,7 @@ class _Zstandard(io.RawIOBase):
     """A reader that raises at the end of a truncated file, which the library's own takes for complete."""
 
     def __init__(self, raw: BinaryIO, path: Path) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            raise needs_extra(f"{path} needs zstandard: pip install '.[tables]'") from None
+        zstandard = need("zstandard", path, "tables")
         self._raw, self._new_frame = raw, zstandard.ZstdDecompressor().decompressobj
         self._frame, self._ready, self._taken = self._new_frame(), b"", 0
 
@@ -112,8 +109,6 @@ class _Zstandard(io.RawIOBase):
 def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if len(names) != 1:
-        raise LimelightError(
-            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them",
-            code="archive-files",
-        )
+        fault = f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them"
+        raise LimelightError(fault, code="archive-files")
     return archive.open(names[0])

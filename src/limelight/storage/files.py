@@ -276,7 +276,6 @@ def _replace_in_two_steps(temporary: Path, path: Path) -> None:
 
 
 def _rename_to_free_name(new: Path, path: Path) -> None:
-    """Rename a file, never onto another."""
     try:
         os.link(new, path)
     except OSError as error:  # there is one, or this file system has no links

@@ -22,16 +22,11 @@ def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
     limelight.errors.LimelightError: config.json is not a JSON object
     """
     try:
-        data = json.loads(
-            content,
-            object_pairs_hook=_check_distinct,
-            parse_constant=_check_finite,
-            parse_float=_check_finite,
-        )
+        numbers: Any = {"parse_constant": _check_finite, "parse_float": _check_finite}
+        data = json.loads(content, object_pairs_hook=_check_distinct, **numbers)
     except (ValueError, RecursionError) as error:
-        raise LimelightError(
-            f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}", code="json"
-        ) from error
+        fault = f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}"
+        raise LimelightError(fault, code="json") from error
     if not isinstance(data, dict):
         raise LimelightError(f"{what} is not a JSON object", code="json")
     return data

@@ -36,6 +36,10 @@ class Table(ABC):
         self._aside: Aside | None = None
         self._is_gone = False  # something was read and neither looked at nor put aside
 
+    @abstractmethod
+    def begin(self) -> None:
+        """Open the file and read the names; whoever calls it closes the table if that fails."""
+
     def __enter__(self) -> Table:
         return self
 
@@ -78,7 +82,6 @@ class Table(ABC):
         return Aside(self.path)
 
     def _look(self, most: int) -> list[Any]:
-        """The first of what the file gives."""
         self._head += islice(self._source, most - len(self._head))
         return self._head
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .cells import ABSENT, ArrowRow, KeptColumns, as_text, as_unicode, list_cells
-
-if TYPE_CHECKING:
-    from .cells import NewColumn
+from .cells import ABSENT, ArrowRow, KeptColumns, NewColumn, as_text, as_unicode, list_cells
 
 _TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string(), "": pa.string()}
 _WORDS = pa.list_(pa.struct([("word", pa.string()), ("weight", pa.float32())]))
@@ -36,7 +33,6 @@ def new_field(column: NewColumn, values: Any) -> Any:
 
 
 def new_array(field: Any, values: Any) -> Any:
-    """The values of a new column."""
     if pa.types.is_fixed_size_list(field.type):
         flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
         return pa.FixedSizeListArray.from_arrays(flat, field.type.list_size)
@@ -48,15 +44,17 @@ def new_array(field: Any, values: Any) -> Any:
     return _column(values, field.type)
 
 
-def kept_types(kept: KeptColumns) -> list[Any]:
-    return [_TYPES[each] if isinstance(each, str) else each for each in kept.types]
+def kept_fields(names: Sequence[str], kept: KeptColumns) -> list[Any]:
+    types = [_TYPES[each] if isinstance(each, str) else each for each in kept.types]
+    return list(map(pa.field, names, types))
 
 
 def kept_arrays(cells: Sequence[Any], kept: KeptColumns) -> list[Any]:
     if cells and isinstance(cells[0], ArrowRow):
         return list(pa.Table.from_batches(_slices(cells)).columns)
     rows = [list_cells(each, kept.names) for each in cells]
-    return [_column([row[k] for row in rows], each) for k, each in enumerate(kept_types(kept))]
+    fields = kept_fields(kept.names, kept)
+    return [_column([row[k] for row in rows], field.type) for k, field in enumerate(fields)]
 
 
 def _slices(rows: Sequence[ArrowRow]) -> list[Any]:

@@ -35,11 +35,7 @@ class ArrowRow(NamedTuple):
     place: int
 
 
-class Absent:
-    """A key that a JSON row does not have, unlike one that is null."""
-
-
-ABSENT = Absent()
+ABSENT: Any = object()  # a key that a JSON row does not have, unlike one that is null
 
 
 class NewColumn(NamedTuple):
@@ -159,8 +155,6 @@ def _to_python(column: Any) -> list[Any]:
     try:
         values: list[Any] = (column.cast(pa.string()) if is_time else column).to_pylist()
     except (ValueError, pa.ArrowException) as error:  # such as nanoseconds inside a list
-        raise LimelightError(
-            f"a column of type {column.type} cannot be text ({error}); write .parquet instead",
-            code="column-type",
-        ) from None
+        fault = f"a column of type {column.type} cannot be text ({error}); write .parquet instead"
+        raise LimelightError(fault, code="column-type") from None
     return values

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ PAIRS = (
     ("text_a", "text_b"), ("sentence_a", "sentence_b"), ("question1", "question2"),
 )  # fmt: skip
 MIN_TEXT = 20  # characters, on average, of texts that are known by their length
+_ambiguous = partial(LimelightError, code="column-ambiguous")
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,8 @@ def choose_columns(
     for name in given:
         check_column(path, name, names)
     if len(set(given)) < len(given):
-        raise LimelightError(
-            f"{path}: one column cannot be two things; got {', '.join(given)}", code="column-twice"
-        )
+        fault = f"{path}: one column cannot be two things; got {', '.join(given)}"
+        raise LimelightError(fault, code="column-twice")
     if pair is None and text is None and text2 is None:
         pair = _has_pairs(path, names)
     if pair or text2:
@@ -98,16 +99,13 @@ def choose_columns(
 def check_column(path: str | Path, name: str, names: list[str]) -> None:
     """Raise unless exactly one of the columns `names` has this name."""
     if names.count(name) > 1:
-        raise LimelightError(
-            f"{path} has {names.count(name)} columns named {name!r}; rename all but one", code="column-twice"
-        )
+        fault = f"{path} has {names.count(name)} columns named {name!r}; rename all but one"
+        raise LimelightError(fault, code="column-twice")
     if name not in names:
         near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], cutoff=0.8)
         hint = f"did you mean {next(n for n in names if n.lower() == near[0])!r}? It" if near else "it"
-        raise LimelightError(
-            f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}",
-            code="column-missing",
-        )
+        fault = f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}"
+        raise LimelightError(fault, code="column-missing")
 
 
 def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: list[str]) -> tuple[str, str]:
@@ -115,11 +113,8 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
         return text, text2
     pairs = [(a, b) for a, b in _usual_pairs(names) if text in (None, a) and text2 in (None, b)]
     if len(pairs) != 1:
-        raise LimelightError(
-            f"{path}: which two columns are the pair of texts? Name them (--text, --text2); "
-            f"it has the columns: {join_names(names)}",
-            code="column-ambiguous",
-        )
+        which = f"{path}: which two columns are the pair of texts? Name them (--text, --text2)"
+        raise _ambiguous(f"{which}; it has the columns: {join_names(names)}")
     return pairs[0]
 
 
@@ -139,11 +134,8 @@ def _has_pairs(path: str | Path, names: list[str]) -> bool:
     single = [name for name in names if _spell(name) in TEXTS]
     for first, second in pairs:
         if first in single:
-            raise LimelightError(
-                f"{path} has the columns {first!r} and {second!r}: are these pairs of texts? For pairs add "
-                f"--text2 {second}, for single texts --text {first}",
-                code="column-ambiguous",
-            )
+            which = f"{path} has the columns {first!r} and {second!r}: are these pairs of texts?"
+            raise _ambiguous(f"{which} For pairs add --text2 {second}, for single texts --text {first}")
     return len(pairs) == 1 and not single
 
 
@@ -156,10 +148,8 @@ def _guess(
         warn(f"{path}: taking {longest!r} for the {what}: its texts are the longest; --{what} names another")
         return str(longest)
     if len(found) != 1:
-        raise LimelightError(
-            f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}",
-            code="column-ambiguous",
-        )
+        which = f"{path}: which column is the {what}? Name it (--{what})"
+        raise _ambiguous(f"{which}; it has: {join_names(names)}")
     return found[0]
 
 
@@ -167,9 +157,8 @@ def _longest(rows: list[Sequence[Any]], names: list[str]) -> str | None:
     """The column whose texts are by far the longest of some rows; none where a header may be missing."""
     if not rows or any(name.replace(".", "").isdecimal() for name in names):
         return None
-    lengths = [
-        sum(len(x) for x in column if isinstance(x, str)) / len(rows) for column in zip(*rows, strict=True)
-    ]
+    columns = zip(*rows, strict=True)
+    lengths = [sum(len(x) for x in column if isinstance(x, str)) / len(rows) for column in columns]
     *others, longest = sorted(lengths)
     name = names[lengths.index(longest)]
     is_clear = longest >= max(MIN_TEXT, 2 * len(name), *(2 * each for each in others))

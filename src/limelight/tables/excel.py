@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, damaged, need, no_rows, warn
 from ..storage.compression import tidy_reading
 from .abstract import CellTable
 from .cells import KeptColumns, as_text, as_unicode, find_type, is_formula
@@ -29,17 +29,12 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # ST_Xstring of ECMA-376: a charac
 class ExcelTable(CellTable):
     """The first sheet of a book, or the one after `#`. Its first row that is not empty names the columns."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        file, sheet = split_sheet(path)
-        try:
-            self._book = _open_book(file, self._open)
-            self._sheet = _choose_sheet(self._book, file, sheet)
-            self._source = self._read()
-            self.names = self._header()
-        except BaseException:
-            self.close()
-            raise
+    def begin(self) -> None:
+        file, sheet = split_sheet(self.path)
+        self._book = _open_book(file, self._open)
+        self._sheet = _choose_sheet(self._book, file, sheet)
+        self._source = self._read()
+        self.names = self._header()
 
     def columns(self) -> KeptColumns:
         self.hold()
@@ -52,8 +47,7 @@ class ExcelTable(CellTable):
     def _header(self) -> list[str]:
         for _, names, _ in self._source:
             return list(names)
-        wrong = f"{self.path} is empty; the first row of its sheet must name the columns"
-        raise LimelightError(wrong, code="no-rows")
+        raise no_rows(f"{self.path} is empty; the first row of its sheet must name the columns")
 
     def _read(self) -> Iterator[tuple[int, Any, str | None]]:
         """The header, then every row that is not empty, by the number that Excel shows."""
@@ -103,16 +97,11 @@ class ExcelTable(CellTable):
 
 
 def _fill(cells: dict[int, Any], width: int) -> list[Any]:
-    """The cells of a row in order."""
     return [cells.get(column) for column in range(1, width + 1)]
 
 
 def _value(cell: Any) -> Any:
-    """Dates as text, and text as it was before it was escaped.
-
-    >>> _value(datetime.datetime(2026, 5, 1)), _value("_x0041_b"), _value(""), _value(4)
-    ('2026-05-01', 'Ab', None, 4)
-    """
+    """Dates as text, and text as it was before it was escaped."""
     if isinstance(cell, str):
         return _unescape(cell) or None
     if isinstance(cell, datetime.date | datetime.time):
@@ -121,20 +110,12 @@ def _value(cell: Any) -> Any:
 
 
 def _escape(text: str) -> str:
-    """The text as a book holds it: control characters by number, and what only looks like that made safe.
-
-    >>> _escape("two\\r\\nlines"), _escape("_x000D_")
-    ('two_x000D_\\nlines', '_x005F_x000D_')
-    """
+    """The text as a book holds it: control characters by number, and what only looks like that made safe."""
     return _TO_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
 def _unescape(text: str) -> str:
-    """The inverse of `_escape`.
-
-    >>> _unescape("two_x000D_\\nlines"), _unescape("_x005F_x000D_")
-    ('two\\r\\nlines', '_x000D_')
-    """
+    """The inverse of `_escape`."""
     if "_x" not in text:
         return text
     found = _ESCAPED.sub(lambda each: chr(int(each[1], 16)), text)
@@ -147,7 +128,7 @@ class SheetWriter:
     def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
         if len(names) > MAX_COLUMNS:
             raise _full(f"{len(names):,} columns", f"{MAX_COLUMNS:,}")
-        library = need_openpyxl()
+        library = need("openpyxl", "writing .xlsx", "excel")
         self._file, self._names, self._rows = file, names, 0
         self._book = library.Workbook(write_only=True)
         self._sheet = self._book.create_sheet("Sheet")
@@ -198,19 +179,9 @@ def _full(given: str, most: str) -> LimelightError:
     return LimelightError(fault, code="sheet-full")
 
 
-def need_openpyxl(what: str | Path = "writing .xlsx") -> Any:
-    """The library, or an error that says what needs it."""
-    try:
-        import openpyxl
-        import openpyxl.cell
-    except ImportError:
-        raise LimelightError(f"{what} needs openpyxl: pip install '.[excel]'", code="needs-extra") from None
-    return openpyxl
-
-
 def _open_book(path: Path, stack: ExitStack) -> Any:
     """The library's reader of a book, whose sheets are not looked at yet, open until the stack is closed."""
-    need_openpyxl(path)
+    need("openpyxl", path, "excel")
     from openpyxl.reader.excel import ExcelReader, apply_stylesheet
 
     with _tidy(path), warnings.catch_warnings():
@@ -251,9 +222,8 @@ def _choose_sheet(book: Any, path: Path, name: str) -> str:
     if name or not sheets:
         if name in sheets:
             return str(sheets[name])
-        raise LimelightError(
-            f"{path} has no sheet {name!r}; it has: {join_names(list(sheets))}", code="sheet-missing"
-        )
+        fault = f"{path} has no sheet {name!r}; it has: {join_names(list(sheets))}"
+        raise LimelightError(fault, code="sheet-missing")
     names = [sheet.name for sheet, _ in found if sheet.state == "visible"] or list(sheets)
     if len(names) > 1:
         other = f"for another: {path.name}#{names[1]}"
@@ -271,4 +241,4 @@ def _tidy(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise LimelightError(f"{path} is not a readable .xlsx file ({reason})", code="file-damaged") from None
+        raise damaged(f"{path} is not a readable .xlsx file ({reason})") from None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import LimelightError, damaged, needs_extra
+from ..errors import LimelightError, damaged, need
 from ..storage.compression import tidy_reading
 from .abstract import HEAD, Table, Values
 from .aside import ArrowAside, Aside
@@ -18,9 +18,8 @@ from .formats import BadRowError, max_row
 class ParquetTable(Table):
     """A parquet table. Its file gives some rows at a time, as Arrow has them."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._file = self._open.enter_context(_open_parquet(path))
+    def begin(self) -> None:
+        self._file = self._open.enter_context(_open_parquet(self.path))
         self.names = list(self._file.schema_arrow.names)
 
     def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
@@ -66,10 +65,7 @@ def open_parquet(path: Path, file: BinaryIO | None = None) -> Iterator[Any]:
 
 
 def _open_parquet(path: Path, file: BinaryIO | None = None) -> Any:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra(f"{path} needs pyarrow: pip install '.[tables]'") from None
+    pq = need("pyarrow.parquet", path, "tables").parquet
     with _tidy_parquet(path):  # buffered: otherwise a whole column of a row group would be in memory at once
         return pq.ParquetFile(file or path, buffer_size=1 << 20)
 

@@ -193,9 +193,8 @@ class TableRows(Iterator[Row]):
         if self.skipped:
             which = ", ".join(map(str, self._first_skipped)) + (", ..." if self.skipped > SHOWN else "")
             which = f"{self._table.unit}{'s' if self.skipped > 1 else ''} {which}"
-            warn(
-                f"{self._path}: skipped {self.skipped:,} of its {count:,} rows, which cannot be used: {which}"
-            )
+            skipped = f"{self._path}: skipped {self.skipped:,} of its {count:,} rows"
+            warn(f"{skipped}, which cannot be used: {which}")
 
     def _check_row(self, values: Values) -> Row:
         if isinstance(values, BadRowError):

@@ -44,14 +44,13 @@ def open_table(path: str | Path) -> Table:
     """
     path = Path(path)
     check_file(file_of(path))
-    others: dict[str, Callable[[Path], Table]] = {
-        "parquet": ParquetTable,
-        "jsonl": _JsonTable,
-        "json": _JsonArrayTable,
-        "xlsx": ExcelTable,
-        "lines": _LinesTable,
-    }
-    return others.get(table_format(path), _CsvTable)(path)
+    table = _KINDS.get(table_format(path), _CsvTable)(path)
+    try:
+        table.begin()
+    except BaseException:
+        table.close()
+        raise
+    return table
 
 
 def column_names(path: Path) -> list[str]:
@@ -90,21 +89,14 @@ class _Bytes(io.BufferedIOBase):
 
 
 class _TextTable(CellTable):
-    """A table of lines."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        try:
-            with tidy_reading(path):
-                raw = self._open.enter_context(path.open("rb"))
-                file = self._open.enter_context(decompress(raw, path))
-                head = file.read(HEAD_BYTES)
-            self._bytes, self._encoding = _Bytes(file, head), self._find_encoding(head)
-            self._source = self._tidy(self._read())
-            self.names = self._header()
-        except BaseException:
-            self.close()
-            raise
+    def begin(self) -> None:
+        with tidy_reading(self.path):
+            raw = self._open.enter_context(self.path.open("rb"))
+            file = self._open.enter_context(decompress(raw, self.path))
+            head = file.read(HEAD_BYTES)
+        self._bytes, self._encoding = _Bytes(file, head), self._find_encoding(head)
+        self._source = self._tidy(self._read())
+        self.names = self._header()
 
     def _find_encoding(self, head: bytes) -> str:
         """The encoding that was asked for, or UTF-8, or another that is guessed, which is said."""
@@ -116,11 +108,9 @@ class _TextTable(CellTable):
         return guessed or UTF8
 
     def _header(self) -> list[str]:
-        """The names of the columns."""
         raise NotImplementedError
 
     def _read(self) -> Iterator[Item]:
-        """Every row."""
         raise NotImplementedError
 
     def _tidy(self, rows: Iterator[Item]) -> Iterator[Item]:
@@ -187,16 +177,12 @@ def _records(lines: BoundedLines[str], path: Path) -> Iterator[list[str]]:
         lines.start_row()
         first = next(rest, "")
     usual = "\t" if table_format(path) == "tsv" else _separator(first)
+    rows = itertools.chain([first] if first else [], rest)
     try:  # strict: an unclosed quotation mark must not silently swallow the rest of the file
-        yield from csv.reader(
-            itertools.chain([first] if first else [], rest),
-            delimiter=stated[1] if stated else usual,
-            strict=True,
-        )
+        yield from csv.reader(rows, delimiter=stated[1] if stated else usual, strict=True)
     except csv.Error as error:
-        where = (
-            f"line {lines.begin}" if lines.number <= lines.begin else f"lines {lines.begin} to {lines.number}"
-        )
+        begin, end = lines.begin, lines.number
+        where = f"line {begin}" if end <= begin else f"lines {begin} to {end}"
         unclosed = str(error) == "unexpected end of data"
         what = "a quotation mark is never closed" if unclosed else error
         todo = "a field with a quotation mark in it must be quoted, with the mark doubled"
@@ -234,9 +220,8 @@ class _JsonTable(_TextTable):
         found = [row for _, row, fault in first if fault is None]
         if not found:
             self.number, _, fault = first[0]
-            raise LimelightError(
-                f"{self.place}: {fault}; every {self.unit} must be a JSON object", code="table-format"
-            )
+            wrong = f"{self.place}: {fault}; every {self.unit} must be a JSON object"
+            raise LimelightError(wrong, code="table-format")
         return list(dict.fromkeys(key for row in found for key in row))
 
     def _picker(self, wanted: Sequence[str | None]) -> Callable[[Any], list[Any]]:
@@ -283,3 +268,9 @@ class _JsonArrayTable(_JsonTable):
         except (ValueError, RecursionError) as error:
             raise LimelightError(f"{self.path} is not JSON ({error})", code="table-format") from None
         return ((number, row, _fault(row)) for number, row in enumerate(rows, 1))
+
+
+_KINDS: dict[str, Callable[[Path], Table]] = {
+    "parquet": ParquetTable, "jsonl": _JsonTable, "json": _JsonArrayTable, "xlsx": ExcelTable,
+    "lines": _LinesTable,
+}  # fmt: skip

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
-from ..errors import LimelightError, needs_extra, warn
+from ..errors import LimelightError, need, warn
 from ..storage.files import atomic_file, check_output_file
 from ..storage.json_file import to_json_values
 from . import WRITABLE
 from .cells import ABSENT, KeptColumns, NewColumn, as_text, free_names, is_formula, list_cells
-from .excel import SheetWriter, need_openpyxl
+from .excel import SheetWriter
 from .formats import FORMATS as READABLE
 from .formats import join_names
 from .rows import Row
@@ -50,7 +50,7 @@ def require_format(path: str | Path) -> str:
     if form is None:
         raise LimelightError(f"{path} must end in {WRITABLE}", code="table-format")
     if form == "xlsx":
-        need_openpyxl()  # before the work
+        need("openpyxl", "writing .xlsx", "excel")  # before the work
     return form
 
 
@@ -155,34 +155,29 @@ class ParquetTable:
     """Parquet. Columns of a parquet table pass through as they are, nested or not."""
 
     def __init__(self, file: BinaryIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise needs_extra("writing .parquet needs pyarrow: pip install '.[tables]'") from None
-        self.arrow: Any = pyarrow
+        need("pyarrow", "writing .parquet", "tables")
+        from . import arrow_columns
+
+        self.arrow: Any = arrow_columns
         self.file, self.new, self.kept = file, new, kept
         self._names = _names(kept, new)
         self._writer: Any = None
 
     def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
-        from .arrow_columns import kept_arrays, new_array
-
         schema = self._start(values)
-        fields = [schema.field(k) for k in range(len(self.new))]
-        arrays = [new_array(field, each) for field, each in zip(fields, values, strict=True)]
-        arrays += kept_arrays([row.cells for row in rows], self.kept)
-        self._writer.write_table(self.arrow.Table.from_arrays(arrays, schema=schema))
+        arrays = [self.arrow.new_array(schema.field(k), each) for k, each in enumerate(values)]
+        arrays += self.arrow.kept_arrays([row.cells for row in rows], self.kept)
+        self._writer.write_table(self.arrow.pa.Table.from_arrays(arrays, schema=schema))
 
     def _start(self, values: Sequence[Values]) -> Any:
         """The schema; the size of vectors is known when the first come."""
         if self._writer is None:
-            from .arrow_columns import kept_types, new_field
+            from pyarrow.parquet import ParquetWriter
 
-            pa = self.arrow
-            fields = [new_field(column, each) for column, each in zip(self.new, values, strict=True)]
-            fields += map(pa.field, self._names, kept_types(self.kept))
-            self._writer = pa.parquet.ParquetWriter(self.file, pa.schema(fields))
+            pairs = zip(self.new, values, strict=True)
+            fields = [self.arrow.new_field(column, each) for column, each in pairs]
+            fields += self.arrow.kept_fields(self._names, self.kept)
+            self._writer = ParquetWriter(self.file, self.arrow.pa.schema(fields))
         return self._writer.schema
 
     def finish(self) -> None:

@@ -12,7 +12,7 @@ from ..network.outputs import activate
 from ..network.parts import linear_part, rows_of
 from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
-from ..reading.row_names import row_words
+from ..reading.rows import row_words
 from ..runtime.decided import is_sum, most_weighted, word_losses, word_weights
 from ..runtime.word_parts import matrix_without
 from ..text.batches import draw, gather

@@ -1,26 +1,34 @@
-"""A trained estimator: what is passed to it, and how it predicts, is scored, embeds, is saved and loaded."""
+"""What all estimators are: what is passed to them, how they are trained, and what a trained one does."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
-from ..config.presets import AUTO
+from ..aspects.facts import check_takes_aspects, facts_of_training
+from ..aspects.find import settle_aspects
+from ..config.options import to_builtin
+from ..config.presets import AUTO, given_to_choose
 from ..config.presets import preset as preset_of
-from ..config.recipe import TASKS, Recipe, options, section_of, unused_options
-from ..errors import LimelightError
+from ..config.recipe import TASKS, Recipe, options, section_of, unused_options, warn_unused
+from ..errors import LimelightError, no_rows, wrong_model, wrong_task
 from ..network.modules import VECTOR_OPTIONS, Modules, recipe_with, split_modules
 from ..runtime.model import Model
+from ..runtime.start import Chooser, Start, start_of
 from ..text import coerce
-from ..text.coerce import Targets, as_list, as_texts, check_same_length, is_label
+from ..text.coerce import Targets, as_list, as_texts, check_same_length, class_numbers, is_label
+from ..text.encode import Dataset, Texts, encode_texts
+from ..text.labels import Label, join_classes
 from ..text.tasks import REGRESSION, find_task
+from ..training import need_torch
 
 if TYPE_CHECKING:
     from ..training.callbacks import Callback
@@ -34,8 +42,8 @@ class NotFittedError(LimelightError, _SklearnNotFittedError):
     """The estimator was used before it was fitted."""
 
 
-class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What is passed to an estimator, as scikit-learn keeps it, and what it does with a trained model."""
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all estimators share; they differ in the form of their texts, and in what they predict."""
 
     _reads_pairs = _predicts_numbers = False
     class_weight: Any
@@ -58,15 +66,14 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.callbacks, self.aspects, self.loss = callbacks, aspects, loss
         for name in given:
             if name == "seed":
-                wrong = "there is no option 'seed'; did you mean 'random_state'?"
-                raise LimelightError(wrong, code="option-unknown")
+                fault = "there is no option 'seed'; did you mean 'random_state'?"
+                raise LimelightError(fault, code="option-unknown")
             if name not in ARGUMENTS:
                 section_of(name)
         for name in ARGUMENTS:
             setattr(self, name, given.get(name))
 
     def _recipe(self) -> Recipe:
-        """The preset with the options that were passed."""
         given = self._given()
         if isinstance(self.class_weight, Mapping):
             del given["class_weight"]
@@ -76,8 +83,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         numbers = find_task(task).is_number if task in TASKS else self._predicts_numbers
         if numbers != self._predicts_numbers:
             right = "Regressor" if numbers else "Classifier"
-            wrong = f"task is {task!r}; use a Text{right} or Pair{right} for it"
-            raise LimelightError(wrong, code="model-task")
+            raise wrong_task(f"task is {task!r}; use a Text{right} or Pair{right} for it")
         if self._predicts_numbers and task == "auto":
             given["task"] = REGRESSION.name
         try:
@@ -94,29 +100,113 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def _modules(self) -> Modules:
-        """The parts that are the user's own."""
         return split_modules(vars(self))[1]
+
+    def _fit(
+        self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None,
+        marks: tuple[Any, Any] = (None, None),
+    ) -> Self:  # fmt: skip
+        need_torch()
+        recipe, start = self._recipe(), None
+        if (chooser := self._chooser(recipe)) is None:
+            recipe, start = start_of(recipe, self._given())
+        texts, texts2 = columns
+        if not texts:
+            raise no_rows("there are no texts; give at least one of each class")
+        targets = coerce.read_targets(labels, recipe.text.task)
+        check_same_length(texts, targets.labels, "labels")
+        if start is not None and start.labels:  # a trained model keeps its classes
+            targets = _joined(targets, start.labels)
+        weights = self._weights(targets, targets.labels, sample_weight)
+        if dev is not None:
+            known = coerce.match_targets(dev.labels, targets, "dev labels")
+            dev = dev._replace(labels=known, weights=self._weights(targets, known, None))
+        dataset = encode_texts(
+            texts, targets.labels, texts2, weights,
+            recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
+            seed=recipe.training.seed, names=None if self._predicts_numbers else targets.classes.tolist(),
+            start=start, reasons=marks[0], not_reasons=marks[1], choose=chooser,
+            all_words=not recipe.model.table_size,
+        )  # fmt: skip
+        if chooser:
+            recipe, start = chooser.settled(dataset.facts)
+        warn_unused(recipe, self._given(), has_dev="dev" in dataset.splits, pairs=dataset.pair)
+        return self._train(dataset, recipe, start, targets)
+
+    def _chooser(self, recipe: Recipe) -> Chooser | None:
+        """What decides on the recipe once the words are counted, unless the user has."""
+        from ..training.context import choose_device, training_cores
+
+        own = self._modules or self.loss is not None  # which perhaps no epoch at all would never use
+        given = None if own else given_to_choose(self.preset, self._given())
+        cores = training_cores(choose_device(self.device)) if self.progress else None
+        return None if given is None else Chooser(recipe, given, cores)
+
+    def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets) -> Self:
+        from ..training import fit
+        from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
+
+        if self.aspects:
+            check_takes_aspects(dataset.task, dataset.pair, self._modules.pooling is not None)
+        aspects = settle_aspects(self.aspects, dataset)
+        labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
+        dataset = dataclasses.replace(dataset, labels=labels)
+        how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
+        fitted = fit(dataset, recipe, start=start, **self._modules._asdict(), loss=self.loss, **how)
+        if fitted.interrupted and not fitted.state.is_model:
+            raise KeyboardInterrupt
+        dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
+        sure = calibrate(fitted, dataset)
+        results = results_of(fitted, dataset, ("dev",))
+        about = facts_of(dataset, fitted, results, start)
+        facts = {**about, **sure, "estimator": self._facts(targets.indicator)}
+        old = None if start is None else start.facts
+        facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
+        self.model_ = model_of(dataset, fitted, facts)
+        self.recipe_, self.history_ = fitted.recipe, fitted.history
+        if not self._predicts_numbers:
+            self.classes_, self._indicator = targets.classes, targets.indicator
+        if fitted.interrupted:  # what was learnt so far is kept
+            raise KeyboardInterrupt
+        warn_if_constant(results, labels)
+        return self
+
+    def _weights(self, targets: Targets, rows: list[Any], sample_weight: Any) -> list[float] | None:
+        """Of each row, times that of its class if `class_weight` has one for each."""
+        weights, by_class = sample_weights(sample_weight, rows), self.class_weight
+        if not isinstance(by_class, Mapping):
+            return weights
+        if not find_task(targets.task).is_class:
+            wrong = f"class_weight needs one class for each text; the task is {targets.task!r}"
+            raise LimelightError(wrong, code="task-option")
+        classes = targets.classes.tolist()
+        class_numbers(list(by_class), classes, "class_weight")
+        own = coerce.as_weights([by_class.get(label, 1.0) for label in classes], "class weights")
+        return [w * own[k] for w, k in zip(weights or [1.0] * len(rows), rows, strict=True)]
+
+    def _facts(self, indicator: bool) -> dict[str, Any]:
+        """How it was trained beyond the recipe, for the saved folder."""
+        own = None
+        if isinstance(self.class_weight, Mapping):
+            own = [[*map(to_builtin, pair)] for pair in self.class_weight.items()]
+        return {"holdout": to_builtin(self.holdout), "class_weight": own, "indicator": indicator}
 
     @property
     def _model(self) -> Model:
         if not hasattr(self, "model_"):
             name = type(self).__name__
-            raise NotFittedError(
-                f"this {name} is not fitted yet; call fit, or {name}.load(folder)", code="not-fitted"
-            )
+            fault = f"this {name} is not fitted yet; call fit, or {name}.load(folder)"
+            raise NotFittedError(fault, code="not-fitted")
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def _predict_proba(self, columns: TextColumns) -> np.ndarray:
-        return self._model.predict_proba(*columns, progress=False)
-
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
         several = find_task(model.task).has_several
         if several and self._indicator and abstain_below is None:
-            return model.decide(self._predict_proba(columns)).astype(np.int64)
+            return model.decide(model.predict_proba(*columns)).astype(np.int64)
         answers = model.predict(*columns, abstain_below=abstain_below)
         if self._predicts_numbers:
             return np.array(answers, dtype=np.float64)
@@ -127,22 +217,22 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         texts = columns[0]
         if not texts:
-            raise LimelightError("there are no texts to score; give at least one", code="no-rows")
+            raise no_rows("there are no texts to score; give at least one")
         truth = self._truth(labels)
         check_same_length(texts, truth, "labels")
         weights = sample_weights(sample_weight, texts)
         if weights is not None and not any(weights):
             wrong = "all sample weights are 0; at least one must be positive"
             raise LimelightError(wrong, code="weight-value")
-        found = self._model.decide(self._predict_proba(columns))
+        found = self._model.decide(self._model.predict_proba(*columns))
         if self._predicts_numbers:
             from sklearn.metrics import r2_score
 
             return float(r2_score(truth, found, sample_weight=weights))
-        several = found.ndim > 1
-        answers = (
-            [np.flatnonzero(row).tolist() for row in found] if several else self.classes_[found].tolist()
-        )
+        if found.ndim > 1:
+            answers = [np.flatnonzero(row).tolist() for row in found]
+        else:
+            answers = self.classes_[found].tolist()
         return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
 
     def _truth(self, labels: Any) -> list[Any]:
@@ -181,8 +271,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         numbers = find_task(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
-            wrong = f"{folder} holds a {right}; open it with {right}.load or limelight.load"
-            raise LimelightError(wrong, code="model-kind")
+            raise wrong_model(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
         facts = model.facts.get("estimator")
         has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
         values = model.recipe.values()
@@ -224,13 +313,48 @@ def _with_options(init: Any) -> None:
     init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
 
 
-_with_options(Fitted.__init__)
+_with_options(Estimator.__init__)
 
 
 def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:
-    """A weight for each row, or None if none were given."""
     if given is None:
         return None
     weights = coerce.as_weights(given, "sample weights")
     check_same_length(rows, weights, "sample weights")
     return weights
+
+
+# What comes before scikit-learn's mixins, so that its methods win.
+if TYPE_CHECKING:
+    Mixin = Estimator
+else:
+    Mixin = object
+
+
+class ClassifierTags(ClassifierMixin):
+    """A classifier that may give a text several labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _joined(targets: Targets, known: Sequence[Label]) -> Targets:
+    """The targets with the classes of the trained model to start from as well, if they share any."""
+    answers = find_task(targets.task)
+    if targets.indicator or answers.is_number:
+        return targets
+    own = targets.classes.tolist()
+    classes = join_classes(own, known)
+    places = class_numbers(own, classes)
+    several = answers.has_several
+    labels = [[places[k] for k in each] if several else places[each] for each in targets.labels]
+    return targets._replace(classes=np.array(classes), labels=labels)
+
+
+def split_dev(dev: Any, count: int, form: str) -> tuple[Any, ...]:
+    """The parts of `dev`, of which there must be `count`."""
+    if not isinstance(dev, (tuple, list)) or len(dev) != count:
+        raise LimelightError(f"dev must be {form}; got a {type(dev).__name__}", code="argument-type")
+    return tuple(dev)
