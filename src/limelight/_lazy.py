@@ -1,7 +1,5 @@
 """Names that a package offers and imports when they are first used."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module

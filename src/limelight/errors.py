@@ -1,7 +1,5 @@
 """The one exception that users see, and warnings: one line that says what was given and what to do."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Collection, Iterator

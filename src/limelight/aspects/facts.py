@@ -1,7 +1,5 @@
 """What a model has to have for aspects, and how config.json has them: as facts, with a list of edits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

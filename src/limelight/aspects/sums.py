@@ -8,8 +8,6 @@ seeds of k aspects occur belong to each of them by 1/k, and all other words to n
 is exact, as the answer is a sum over words (questions.py). Nothing is trained for it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

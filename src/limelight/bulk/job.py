@@ -7,8 +7,6 @@
 The output files are the truth: a piece is done when its file is there, and the file says what it was made of.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -1,7 +1,5 @@
 """The input of a bulk job: the tables that an address names, cut into pieces of one output file each."""
 
-from __future__ import annotations
-
 import fnmatch
 import glob
 import hashlib

@@ -1,7 +1,5 @@
 """What a worker does: one piece of the input into one Parquet file that appears whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What comes along: rated sentences for the demo, word vectors to start from, aspects, and a typeface."""
 
-from __future__ import annotations
-
 import csv
 import lzma
 from pathlib import Path

@@ -8,8 +8,6 @@ Exit codes: 0 success, 1 interrupted, out of memory or a failed check, 2 invalid
 pipe has gone, as for other tools.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """`limelight embed`: the embedding matrix of every text, into a file."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import wrong_task

@@ -1,7 +1,5 @@
 """`limelight encode`: tables in, an encoded data set out, for training elsewhere."""
 
-from __future__ import annotations
-
 import argparse
 
 from ._jobs import add_data, data_from

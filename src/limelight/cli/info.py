@@ -1,7 +1,5 @@
 """`limelight info`: a saved model: parameters by part, recipe, results."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`limelight label`: from texts without labels to a labelled table, in the browser."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

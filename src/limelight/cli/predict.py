@@ -1,7 +1,5 @@
 """`limelight predict`: labels for the texts of a table or for lines, streamed."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import conflict

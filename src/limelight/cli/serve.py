@@ -1,7 +1,5 @@
 """`limelight serve`: models behind HTTP."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

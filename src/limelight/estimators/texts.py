@@ -1,7 +1,5 @@
 """Estimators of single texts, and of pairs of texts."""
 
-from __future__ import annotations
-
 from typing import Any, Self, cast
 
 import numpy as np

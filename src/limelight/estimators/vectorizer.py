@@ -1,7 +1,5 @@
 """`TextVectorizer`: a reader's vectors as a step of a scikit-learn pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """What pictures say in words: the same in a terminal, a page, a notebook, a picture file and a report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

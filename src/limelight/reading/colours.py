@@ -1,7 +1,5 @@
 """Heat maps, and their colours, in light and dark: even steps of lightness, safe for colour-blind readers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """A Comparison: how similar a model finds two texts, and which words make them so. Needs no model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

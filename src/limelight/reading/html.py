@@ -1,7 +1,5 @@
 """Heat maps as HTML: fragments for a notebook or any page, and whole pages. No network, no script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape

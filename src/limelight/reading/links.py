@@ -1,7 +1,5 @@
 """The pairs of words that bind two texts, or keep them apart, and lines between them as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a picture shows, whether in HTML, SVG or a terminal: the heat maps, their scales and their words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

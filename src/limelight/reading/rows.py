@@ -2,8 +2,6 @@
 and groups that read the same words of one text, because thirty separate rows are too many to look at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

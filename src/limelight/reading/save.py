@@ -1,7 +1,5 @@
 """Saves a reading in the format given by the file name; PNG, drawn by resvg from the SVG, and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

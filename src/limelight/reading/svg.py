@@ -1,7 +1,5 @@
 """Heat maps as SVG: lines are wrapped here, words placed by measured widths, colours follow dark mode."""
 
-from __future__ import annotations
-
 from functools import cache
 from html import escape
 

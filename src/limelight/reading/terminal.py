@@ -1,7 +1,5 @@
 """Heat maps for a terminal, in as many colours as it has; without colours, words with their weights."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

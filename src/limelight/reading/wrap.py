@@ -1,7 +1,5 @@
 """Lines of text: wrapped for SVG and terminals, and the visual order of words that mix text directions."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_right

@@ -14,8 +14,6 @@ and of a reader
     pretraining, licences        its options; a paragraph
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -6,8 +6,6 @@ is fitted on the development set, and goes into the weights of the last layer wh
 whatever runs the model has it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

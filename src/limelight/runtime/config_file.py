@@ -1,7 +1,5 @@
 """A saved model's config.json: kind, labels, recipe, facts, and the checksums of the other files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

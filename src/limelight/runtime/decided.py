@@ -15,8 +15,6 @@ and the classifier is asked again. Without its only word, M is zero. So it is wh
 own makes M: it is asked for M of the other states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where a model runs: by ONNX Runtime on the CPU, or by PyTorch on a GPU."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import os

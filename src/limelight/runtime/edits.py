@@ -6,8 +6,6 @@ are written (text/forbidding.py), before anything is computed. So the answer is 
 text has, or none, and none has a weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

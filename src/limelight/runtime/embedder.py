@@ -1,7 +1,5 @@
 """Texts to embeddings: what a classifier and the reader have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Embeddings as a column of a table, or of any number of texts as one array: .npy or .safetensors."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

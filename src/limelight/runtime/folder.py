@@ -7,8 +7,6 @@ someone who can change a file can change its checksum too, and make the model an
 make it run code. `sha256` pins a model that you know.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

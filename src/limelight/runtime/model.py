@@ -166,14 +166,15 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         abstain_below: float | None = None,
-        **how: Unpack[BatchOptions],
+        batch_words: int | None = None,
+        progress: bool = False,
     ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
         With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
         have several labels, a tuple of them for each; of a regression model, numbers.
         """
-        outputs = self.predict_proba(texts, texts2, **how)
+        outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
         found = self.decide(outputs)
         answers = find_task(self.task).to_labels(found, self.labels)
         if abstain_below is None:
@@ -252,7 +253,13 @@ class Model(Embedder):
     # ------------------------------------------------------------ readings
 
     def read(
-        self, text: str, text2: str | None = None, **how: Unpack[ReadingOptions]
+        self,
+        text: str,
+        text2: str | None = None,
+        *,
+        label: Label | None = None,
+        against: Label | None = None,
+        without_rows: Sequence[int] = (),
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
@@ -264,7 +271,8 @@ class Model(Embedder):
         >>> model.read("Nice room, rude staff", label=2, against=4)  # why 2, not 4?  # doctest: +SKIP
         """
         texts2 = None if text2 is None else [text2]
-        found: Reading | PairReading = next(self._read_all([text], texts2, False, self._asked(SCORED, **how)))
+        asked = self._asked(SCORED, without_rows, against, label)
+        found: Reading | PairReading = next(self._read_all([text], texts2, False, asked))
         return found
 
     def read_many(

@@ -4,8 +4,6 @@ Tables and matrices are in few bits as in model.safetensors; the words are the b
 line. The network is not described: its sizes are those of the weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Predictions beside true labels, and as columns of a table: labels, probabilities, words that decided."""
 
-from __future__ import annotations
-
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

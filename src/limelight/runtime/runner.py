@@ -1,7 +1,5 @@
 """Runs a trained network over texts: batched by length, a bounded number at a time, on any device."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """ONNX Runtime sessions that read a graph's weights in place."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

@@ -16,8 +16,6 @@ cosine of their states H, each with a bit of its neighbours' because people alig
 better (docs/trust.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The safetensors library reads the former. Its own `save_file` writes through a t
 which a killed process leaves behind and which nothing syncs to the disk; and it needs all tensors at once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Reading files, compressed or not, with a one-line error when one cannot be read."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import gzip

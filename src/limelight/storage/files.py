@@ -3,8 +3,6 @@
 A reader sees the old content or the new, never half of either, whatever ends the process that writes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Reading JSON from outside, where any bytes give an object or a one-line error; and values JSON can hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from math import isfinite

@@ -1,7 +1,5 @@
 """One process at a time: locks that the system releases when a process ends, however it ends."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Opening files that come from elsewhere: regular files that fit into memory, those of a folder together."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Columns of parquet tables, from Python values and from other parquet tables. Needs pyarrow."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import groupby

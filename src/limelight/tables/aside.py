@@ -1,7 +1,5 @@
 """Rows put aside as they are read, so that a file is read once: in memory, or on disk if they are many."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator

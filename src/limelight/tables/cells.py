@@ -1,7 +1,5 @@
 """Rows with all their cells, on their way from one table to another of any format, beside new columns."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

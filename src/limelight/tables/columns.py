@@ -1,7 +1,5 @@
 """Which columns of a table hold the text, the label and, for pairs, the second text."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """How the bytes of a text table are read: as UTF-8, as was asked for, or as its first bytes suggest."""
 
-from __future__ import annotations
-
 import codecs
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sheets of .xlsx files, read and written. Needs openpyxl."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import re

@@ -1,7 +1,5 @@
 """The formats of tables, how long a row may be, and names and values in error messages."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

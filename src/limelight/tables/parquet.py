@@ -1,7 +1,5 @@
 """Parquet tables, read by pyarrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

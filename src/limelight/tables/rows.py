@@ -5,8 +5,6 @@ header and empty rows and all; of jsonl and lines of text, those of the lines. A
 line with its number; `on_bad="skip"` skips the rows that cannot be used, such as those without text or label.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import deque

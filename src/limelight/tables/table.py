@@ -3,8 +3,6 @@
 `open_table` reads the names of the columns; `Table.rows` gives the rows.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

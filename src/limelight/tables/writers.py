@@ -1,7 +1,5 @@
 """Writes tables some rows at a time: new columns first, then those of the table that was read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
