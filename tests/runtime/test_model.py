@@ -299,6 +299,7 @@ def test_columns_of_arrow_are_taken() -> None:
         (lambda m: m.predict(["good", None]), "text 1 is None, of type NoneType"),
         (lambda m: m.predict(None), "expected a list or a column of texts, not NoneType"),
         (lambda m: m.predict(3), "expected a list or a column of texts, not int"),
+        (lambda m: m.read_many(None), "expected a list or a column of texts, not NoneType"),
         (lambda m: m.embed([b"bytes"]), "of type bytes; every text must be a string"),
         (lambda m: m.predict(pd.DataFrame({"text": ["a"] * 9})), "a column of texts, not DataFrame"),
         (lambda m: m.predict({"a": "b"}), "a column of texts, not dict"),
@@ -313,6 +314,12 @@ def test_bad_input_is_one_line(call: Any, message: str) -> None:
     with pytest.raises(LimelightError, match=message) as error:
         call(model_of())
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "embed", "read", "read_many", "read_stream"])
+def test_a_misspelt_option_is_one_of_the_method_that_was_called(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"\.{name}\(\) got an unexpected keyword argument 'batchwords'"):
+        getattr(model_of(), name)(["a"], batchwords=3)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from ..reading.rows import saved_names
 from .batches import check_pairs, check_texts, collect, count_texts
 from .devices import DeviceOptions, start_runner
 from .folder import Parts, save_folder
-from .runner import BatchOptions
 from .word_parts import TextParts
 
 
@@ -46,18 +45,31 @@ class Embedder:
         """The shape of M: (r, 2u)."""
         return matrix_shape(self.recipe.model)
 
-    def embed(self, texts: Iterable[str], *, flat: bool = False, **how: Unpack[BatchOptions]) -> np.ndarray:
+    def embed(
+        self,
+        texts: Iterable[str],
+        *,
+        flat: bool = False,
+        batch_words: int | None = None,
+        progress: bool = False,
+    ) -> np.ndarray:
         """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u).
 
         A batch has at most `batch_words` words with padding, by default as many as suit the device; with
         `progress`, a bar shows how far it is.
         """
-        M = collect(self.embed_stream(texts, **how), count_texts(texts), self.embedding_shape)
+        parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
+        M = collect(parts, count_texts(texts), self.embedding_shape)
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
-    def embed_stream(self, texts: Iterable[str], **how: Unpack[BatchOptions]) -> Iterator[np.ndarray]:
+    def embed_stream(
+        self, texts: Iterable[str], *, batch_words: int | None = None, progress: bool = False
+    ) -> Iterator[np.ndarray]:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        return self._runner.stream(self._runner.sentences, self._runner.embed_sentences, texts, **how)
+        return self._runner.stream(
+            self._runner.sentences, self._runner.embed_sentences, texts,
+            batch_words=batch_words, progress=progress,
+        )  # fmt: skip
 
     def word_parts(self, texts: Iterable[str]) -> list[TextParts]:
         """For each text its vector, of length 1, and the share of each word in it: `.parts` (n, size).

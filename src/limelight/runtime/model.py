@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -32,20 +32,12 @@ from .devices import DeviceOptions
 from .edits import write_aspects
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .runner import BatchOptions, progress_bar
+from .runner import progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
 Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
-
-
-class ReadingOptions(TypedDict, total=False):
-    """What `Model.read` can be asked for."""
-
-    without_rows: Sequence[int]  # of M, from 0
-    against: Label | None
-    label: Label | None
 
 
 class Asked(NamedTuple):
@@ -209,18 +201,28 @@ class Model(Embedder):
         return threshold_for(curve, precision, rows).threshold
 
     def predict_proba(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        batch_words: int | None = None,
+        progress: bool = False,
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`.
 
         Where a text may have several labels, each has a probability of its own. A regression model gives its
         numbers (texts, 1).
         """
-        parts = self.predict_proba_stream(texts, texts2, **how)
+        parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
         return collect(parts, count_texts(texts), (len(self.labels),))
 
     def predict_proba_stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[BatchOptions]
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        batch_words: int | None = None,
+        progress: bool = False,
     ) -> Iterator[np.ndarray]:
         """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
 
@@ -228,9 +230,10 @@ class Model(Embedder):
         """
         self._check_kind(texts2)
         run = self._runner
-        if texts2 is None:
-            return run.stream(run.sentences, run.probabilities, texts, **how)
-        return run.stream(run.pair_sentences, run.pair_probabilities, texts, texts2, **how)
+        columns = (texts,) if texts2 is None else (texts, texts2)
+        prepare: Any = run.pair_sentences if self.pair else run.sentences
+        compute: Any = run.pair_probabilities if self.pair else run.probabilities
+        return run.stream(prepare, compute, *columns, batch_words=batch_words, progress=progress)
 
     # ------------------------------------------------------------ embeddings
 
@@ -276,27 +279,34 @@ class Model(Embedder):
         return found
 
     def read_many(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, **how: Unpack[ReadingOptions]
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        label: Label | None = None,
+        against: Label | None = None,
+        without_rows: Sequence[int] = (),
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair; the options are those of `read`."""
-        found: Any = self.read_stream(texts, texts2, **how)
-        return list(found)
+        asked = self._asked(0, without_rows, against, label)
+        return list(self._read_all(texts, texts2, False, asked))
 
     def read_stream(
         self,
         texts: Iterable[str],
         texts2: Iterable[str] | None = None,
         *,
+        label: Label | None = None,
+        against: Label | None = None,
+        without_rows: Sequence[int] = (),
         progress: bool = False,
-        **how: Unpack[ReadingOptions],
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
-        return self._read_all(texts, texts2, progress, self._asked(0, **how))
+        return self._read_all(texts, texts2, progress, self._asked(0, without_rows, against, label))
 
     def _asked(
-        self, most: int, without_rows: Sequence[int] = (), against: Label | None = None,
-        label: Label | None = None,
-    ) -> Asked:  # fmt: skip
+        self, most: int, without_rows: Sequence[int], against: Label | None, label: Label | None
+    ) -> Asked:
         off, count, answers = list(without_rows), self.embedding_shape[0], find_task(self.task)
         if any(not 0 <= row < count for row in off):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
@@ -314,7 +324,7 @@ class Model(Embedder):
         self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, asked: Asked
     ) -> Iterator[Any]:
         self._check_kind(texts2)
-        columns = [check_texts(each) for each in (texts, texts2) if each is not None]
+        columns = [check_texts(each) for each in ((texts,) if texts2 is None else (texts, texts2))]
         rows: Iterable[tuple[str, ...]] = check_pairs(*columns) if self.pair else zip(*columns, strict=True)
         return self._read_rows(rows, count_texts(texts) if progress else 0, asked)
 

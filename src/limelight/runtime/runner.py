@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,13 +27,6 @@ CHUNK_TEXTS = 64, 4096  # at least, at most
 T = TypeVar("T")
 Prepare = Callable[[list[Any]], T]  # some texts or pairs -> their word ids
 Compute = Callable[[T, int], np.ndarray]  # (word ids, words of a batch) -> their rows
-
-
-class BatchOptions(TypedDict, total=False):
-    """How many texts are read."""
-
-    batch_words: int | None  # of a batch, with padding; by default as many as suit the device
-    progress: bool  # whether to show a bar
 
 
 class Runner(ABC):

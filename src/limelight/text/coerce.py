@@ -190,10 +190,12 @@ def as_numbers(values: Any, what: str) -> list[float]:
     limelight.errors.LimelightError: labels[1] is nan; it must be a finite number
     """
     plain = as_list(values, what)
-    _check_each(
-        plain, what, lambda x: type(x) in (int, float) and abs(x) <= LARGEST, "it must be a finite number"
-    )
+    _check_each(plain, what, _is_number, "it must be a finite number")
     return [float(value) for value in plain]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _are_several(labels: Any) -> bool:
