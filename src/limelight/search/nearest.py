@@ -1,12 +1,14 @@
 """The vectors of an index that are nearest to a query's, found exactly or approximately.
 
 Exactly: the query against every vector, on all cores, in blocks that fit the cache. Approximately: the signs
-of all vectors are compared first, and the most alike are scored in full. Nothing is prepared on disk: the
-signs, a bit a number, are packed when they are first needed, and take an eighth of the memory of the vectors.
+of all vectors, turned at random, are compared first, and the most alike are scored in full. Nothing is
+prepared on disk: the signs, a bit a number, are packed when they are first needed, and take an eighth of the
+memory of the vectors.
 When an index changes, those of the shards that stay are kept. What else was tried:
 docs/log/2026-11-18-search.md.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
@@ -25,6 +27,7 @@ QUERIES = 64  # at once: their scores fit the cache too
 HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to 63
 Signs = dict[tuple[str, tuple[int, ...]], np.ndarray]  # of shards, by the SHA-256 of a file and its shape
 CANDIDATES_PER_HIT, MIN_CANDIDATES = 100, 1000  # are scored again
+TURNED_AT_ONCE = 2**13  # vectors
 TEXTS_PER_CANDIDATE = 10  # at least: scoring more of them takes as long as an exact search
 
 
@@ -190,7 +193,7 @@ class ApproximateSearch:
         known, names = known or {}, [(shard.sha256, shard.vectors.shape) for shard in shards]
         new = [shard for shard, name in zip(shards, names, strict=True) if name not in known]
         with ThreadPoolExecutor(threads) as pool:
-            packed = pool.map(lambda shard: pack_signs(shard.vectors >= ZERO), new)
+            packed = pool.map(lambda shard: pack_signs(_turned(shard.vectors)), new)
             self._bits = [known[name] if name in known else next(packed) for name in names]
         self.signs = {name: bits for name, bits in zip(names, self._bits, strict=True) if name[0]}
 
@@ -215,7 +218,7 @@ class ApproximateSearch:
         self, pool: ThreadPoolExecutor, q: np.ndarray, count: int, extra: Maybe, allowed: Maybe
     ) -> np.ndarray:
         """Places of texts whose signs are most like the query's, or that have most of `extra`; in order."""
-        signs, size = pack_signs(q[None] >= 0), len(q)
+        signs, size = pack_signs(q[None] @ rotation(len(q)) >= 0), len(q)
         kind = np.min_scalar_type(size + 1)
 
         def count_differing(bits: np.ndarray) -> np.ndarray:
@@ -247,6 +250,32 @@ def is_worthwhile(k: int, texts: int) -> bool:
     (True, False, False)
     """
     return TEXTS_PER_CANDIDATE * count_candidates(k) <= texts
+
+
+@functools.cache
+def rotation(size: int) -> np.ndarray:
+    """(size, size) in whole numbers: turns vectors at random, always in the same way.
+
+    Vectors differ a lot in a few of their numbers and little in others; once they are turned, each sign says
+    about as much (docs/log/2026-11-19-rows-for-search.md). Of vectors in bytes the sums are exact in float32,
+    up to 4,095 numbers: signs do not depend on blocks or threads.
+
+    >>> R = rotation(3) / 2048
+    >>> bool(np.allclose(R @ R.T, np.eye(3), atol=0.01))
+    True
+    """
+    drawn = np.random.default_rng(0).standard_normal((size, size))
+    turned: np.ndarray = np.rint(2048 * np.linalg.qr(drawn)[0])
+    return turned.astype(np.float32)
+
+
+def _turned(vectors: np.ndarray) -> np.ndarray:
+    """(n, size): whether each number of the turned vectors, in bytes, is positive."""
+    R, found = rotation(vectors.shape[1]), np.empty(vectors.shape, bool)
+    for start in range(0, len(vectors), TURNED_AT_ONCE):
+        rows = slice(start, start + TURNED_AT_ONCE)
+        found[rows] = (vectors[rows].astype(np.float32) - ZERO) @ R >= 0
+    return found
 
 
 def pack_signs(positive: np.ndarray) -> np.ndarray:
