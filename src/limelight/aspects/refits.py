@@ -54,12 +54,7 @@ class Sums(NamedTuple):
 
 
 def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
-    """W (refits, 2u) from the mean rows X (n, 2u) of training texts and their numbers y (n,).
-
-    >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> fit_refits(X, X @ [1.0, -2.0]).mean(axis=0).round(1).tolist()
-    [1.0, -2.0]
-    """
+    """W (refits, 2u) from the mean rows X (n, 2u) of training texts and their numbers y (n,)."""
     held = np.arange(len(y)) % HELD_OUT == 0
     some, rest = (Sums.of(X[rows].astype(float), y[rows]) for rows in (~held, held))
     strength = min(STRENGTHS, key=lambda each: rest.squared_error(*some.fit(each)))

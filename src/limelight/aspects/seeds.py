@@ -25,11 +25,7 @@ _KEYS = {"seeds", "not"}
 
 @dataclass(frozen=True)
 class Aspect:
-    """A name, and the words or phrases that show that a clause is about it.
-
-    >>> Aspect("rooms", ("Room", "bathroom")).seeds
-    ('room', 'bathroom')
-    """
+    """A name, and the words or phrases that show that a clause is about it."""
 
     name: str
     seeds: tuple[str, ...]
@@ -114,20 +110,12 @@ def _phrases(name: str, given: Any) -> tuple[str, ...]:
 
 
 def normalise(phrase: str) -> str:
-    """How phrases are compared: in lower case, with single blanks and straight apostrophes.
-
-    >>> normalise("Front  Desk")
-    'front desk'
-    """
+    """How phrases are compared: in lower case, with single blanks and straight apostrophes."""
     return " ".join(phrase.replace("’", "'").casefold().split())
 
 
 def plain_name(aspect: str) -> str:
-    """An aspect as people say it.
-
-    >>> plain_name("sleep_quality")
-    'sleep quality'
-    """
+    """An aspect as people say it."""
     return " ".join(aspect.replace("_", " ").split())
 
 

@@ -138,11 +138,7 @@ def _predict_distinct(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) 
 
 
 def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(texts,): whether two answers, (texts,) or (texts, labels), are the same.
-
-    >>> same_answers(np.array([[True, False], [True, True]]), np.array([[1, 0], [0, 1]])).tolist()
-    [True, False]
-    """
+    """(texts,): whether two answers, (texts,) or (texts, labels), are the same."""
     same = answers == others
     return np.asarray(same if same.ndim == 1 else same.all(axis=1))
 

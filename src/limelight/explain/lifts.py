@@ -440,11 +440,7 @@ def _numbers(labels: Sequence[Label], model: Model, unit: str) -> np.ndarray | N
 
 
 def is_plain(clause: str) -> bool:
-    """Whether it is short and has no negation: what is denied is often meant the other way.
-
-    >>> [is_plain(each) for each in ("Nice room", "Can't fault the room", "room")]
-    [True, False, False]
-    """
+    """Whether it is short and has no negation: what is denied is often meant the other way."""
     words = normalise(clause).split()
     return 1 < len(words) <= MAX_QUOTED_WORDS and not any(negates(each) or each in _DENYING for each in words)
 

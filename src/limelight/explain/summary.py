@@ -46,10 +46,7 @@ def save_summary(
     dates: Sequence[Any] | None = None, groups: Sequence[Any] | None = None, by: str = "group",
     title: str = "", overwrite: bool = True, progress: bool = False,
 ) -> Summary:  # fmt: skip
-    """Write the page on what texts say about the aspects of a model.
-
-    >>> save_summary("guests.html", model, texts, title="What our guests say")  # doctest: +SKIP
-    """
+    """Write the page on what texts say about the aspects of a model."""
     given = {"dates": dates, "groups": groups, "by": by, "labels": labels, "progress": progress}
     summary = Summary(measure_lifts(model, texts, **given), title)  # type: ignore[arg-type]
     write_file(path, summary.html(), overwrite)
@@ -57,11 +54,7 @@ def save_summary(
 
 
 class Summary:
-    """The page.
-
-    >>> Summary(Lifts("stars", 0, 0, ())).title
-    'What 0 reviews say'
-    """
+    """The page."""
 
     def __init__(self, lifts: Lifts, title: str = "") -> None:
         if lifts.unit not in UNITS:
@@ -195,11 +188,7 @@ class Summary:
         return list(found.values())
 
     def number(self, value: float | None) -> str:
-        """A mean as text.
-
-        >>> Summary(Lifts("stars", 0, 0, ())).number(3.96)
-        '4.0'
-        """
+        """A mean as text."""
         return "–" if value is None else f"{value:.1f}" if self.unit else f"{value:,.4g}"
 
     def width(self, mean: Mean) -> float:
@@ -214,11 +203,7 @@ def gap(each: Lift) -> float:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> listed(["rooms"]), listed(["rooms", "food", "price"])
-    ('rooms', 'rooms, food and price')
-    """
+    """Names in a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

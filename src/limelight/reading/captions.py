@@ -100,11 +100,7 @@ UNITS = {"stars": " stars", "points": " points"}  # of an effect; a number has n
 
 
 def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
-    """Effects of aspects as they are shown: rounded so that the rounded ones add up, too.
-
-    >>> aspect_effects([-0.404, -0.404, 0.0], "stars"), aspect_effects([0.25], "points")
-    (['−0.40', '−0.41', '0.00'], ['+25.0'])
-    """
+    """Effects of aspects as they are shown: rounded so that the rounded ones add up, too."""
     digits = 1 if unit == "points" else 2
     exact = [x * (1000 if unit == "points" else 100) for x in parts]  # in hundredths, or tenths of a point
     counts = [math.floor(x) for x in exact]
@@ -115,11 +111,7 @@ def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
 
 
 def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, unit: str) -> str:
-    """The answer as a sum; `effects` are names and, as `aspect_effects` gives them, what they add.
-
-    >>> aspect_sum_line("+3.61", [("rooms", "−0.40"), ("rest", "+0.10")], "+3.31", "stars")
-    '3.61 without a word − 0.40 rooms + 0.10 rest = 3.31 stars'
-    """
+    """The answer as a sum; `effects` are names and, as `aspect_effects` gives them, what they add."""
     percent = "%" if unit == "points" else ""
     terms = "".join(f" {'−' if x[0] == '−' else '+'} {x.lstrip('+−')} {name}" for name, x in effects)
     amount = percent if percent else UNITS.get(unit, "")
@@ -160,21 +152,13 @@ def rows_line(count: int) -> str:
 
 
 def rows_summary(count: int, most: Sequence[str]) -> str:
-    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them.
-
-    >>> rows_summary(24, ["“good, nice, great”", "row 7 (here “not”)"])
-    'What each row read: 24 rows; most for this answer: “good, nice, great”, row 7 (here “not”)'
-    """
+    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them."""
     found = f"{ROWS}: {count} {'row' if count == 1 else 'rows'}"
     return f"{found}; most for this answer: {', '.join(most)}" if most else found
 
 
 def row_in_line(row: int, name: str, word: str) -> str:
-    """A row by its name; without one by its number, from 0, and the word that it read most in a text.
-
-    >>> row_in_line(6, "", "not"), row_in_line(6, "soup, broth", "not")
-    ('row 7 (here “not”)', '“soup, broth”')
-    """
+    """A row by its name; without one by its number, from 0, and the word that it read most in a text."""
     return f"“{name}”" if name else f"row {row + 1} (here “{word}”)"
 
 

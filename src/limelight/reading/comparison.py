@@ -93,11 +93,7 @@ class Comparison(Shown):
 
 
 def largest_places(matrix: np.ndarray, count: int) -> list[tuple[int, int]]:
-    """Where the largest values of a matrix are, the largest first; of equal ones, the first comes first.
-
-    >>> largest_places(np.array([[1, 5], [7, 5]]), 2)
-    [(1, 0), (0, 1)]
-    """
+    """Where the largest values of a matrix are, the largest first; of equal ones, the first comes first."""
     flat, count = matrix.ravel(), max(0, min(count, matrix.size))
     least = np.partition(flat, -count)[-count] if count else np.inf  # sorting all of them takes far longer
     places = np.flatnonzero(flat >= least)

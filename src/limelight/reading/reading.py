@@ -361,11 +361,7 @@ GOOD_SOUP = Reading(
 
 
 def find_class(labels: Sequence[Label], label: Any) -> int:
-    """The number of a class, given as the label itself or as it is written.
-
-    >>> find_class([1, 5], "5"), find_class(["bad", "good"], "good")
-    (1, 1)
-    """
+    """The number of a class, given as the label itself or as it is written."""
     written = [str(each) for each in labels]
     if str(label) in written:
         return written.index(str(label))
@@ -388,11 +384,7 @@ def shorten_text(text: str) -> str:
 
 
 def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tuple[str, float]]:
-    """The words with the largest weights, by size; those that hardly count are left out.
-
-    >>> strongest(["not", "so", "good"], np.array([0.7, 0.001, -0.2]), 5)
-    [('not', 0.7), ('good', -0.2)]
-    """
+    """The words with the largest weights, by size; those that hardly count are left out."""
     size = np.abs(weights)
     order = np.argsort(-size, kind="stable")[:count]
     return [(words[k], float(weights[k])) for k in order if words[k] and size[k] >= LISTED_FROM * size.max()]
