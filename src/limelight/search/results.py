@@ -36,15 +36,13 @@ def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
     sides = [_effects(hit, rules) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
-    painted: list[Markup | None] = []
-    for side in sides:
-        if side is None:
-            painted.append(None)
-            continue
+
+    def paint(side: ComparedText) -> Markup:
         pieces = split_pieces(side)
         heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
-        painted.append(WordPainter(Picture((pieces,), heat)).maps(heat, brief=False))
-    return painted
+        return WordPainter(Picture((pieces,), heat)).maps(heat, brief=False)
+
+    return [None if side is None else paint(side) for side in sides]
 
 
 def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
