@@ -45,11 +45,7 @@ class Aspect:
 
 
 class Aspects(tuple[Aspect, ...]):
-    """Aspects in order, of different names.
-
-    >>> Aspects.of({"rooms": ["Room", "bathroom"], "staff": ["staff", "front desk"]}).to_dict()
-    {'rooms': ['room', 'bathroom'], 'staff': ['staff', 'front desk']}
-    """
+    """Aspects in order, of different names."""
 
     def __new__(cls, aspects: Iterable[Aspect] = ()) -> Aspects:
         found = super().__new__(cls, aspects)
@@ -65,11 +61,7 @@ class Aspects(tuple[Aspect, ...]):
 
     @classmethod
     def of(cls, given: Any) -> Aspects:
-        """From a dictionary, a JSON file, or the name of a list that comes along.
-
-        >>> [aspect.name for aspect in Aspects.of("hotels")][:3]
-        ['service', 'cleanliness', 'value']
-        """
+        """From a dictionary, a JSON file, or the name of a list that comes along."""
         if isinstance(given, Aspects):
             return given
         if given is None:

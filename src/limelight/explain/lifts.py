@@ -94,6 +94,11 @@ class Lift(NamedTuple):
     changed: bool = False  # whether that is beyond chance, of all aspects
     answers_by_period: tuple[Mean, ...] = ()  # of the texts that mention it in each
 
+    @property
+    def gap(self) -> float:
+        """How much higher answers are where it is mentioned than where it is not."""
+        return self.apart.difference if self.apart else 0.0
+
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         names = ("name", "texts", "share", "effect", "best", "worst")
         found = {name: plain(getattr(self, name)) for name in names}

@@ -74,11 +74,8 @@ class LiftsPage:
         most = max(self.mentioned, key=lambda each: each.texts)
         name = plain_name(most.name)
         told = [f"{most.share:.0%} of the texts speak of {name}, more than of anything else."]
-        gaps = [
-            (abs(each.apart.difference), each) for each in self.mentioned if each.stands_out and each.apart
-        ]
-        if gaps:
-            told.append(self._beside(max(gaps, key=lambda pair: pair[0])[1]))
+        if apart := [each for each in self.mentioned if each.stands_out]:
+            told.append(self._beside(max(apart, key=lambda each: abs(each.gap))))
         if self.lifts.groups and not self.by_class and self.certain:
             what = f"{'difference' if self.certain == 1 else 'differences'} by {self.lifts.groups.by}"
             told.append(f"{self.certain:,} {what} {'is' if self.certain == 1 else 'are'} certain.")

@@ -210,7 +210,8 @@ class Calibration:
 
 
 def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
-    """Bin the confidence (texts,) of each prediction and whether it is correct (texts,)."""
+    """Bin the confidence (texts,) of each prediction, and whether it is correct (texts,)."""
+    confidence = confidence.astype(float)
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     counts = np.bincount(bins, minlength=BINS)
     means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]

@@ -124,13 +124,13 @@ class Summary:
     @property
     def apart(self) -> list[Lift]:
         """Aspects whose mention certainly goes with other answers, the furthest first."""
-        return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(gap(each)))
+        return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(each.gap))
 
     @property
     def todo(self) -> list[str]:
         """What to do with it, as far as anything was found."""
         said = []
-        if low := [plain_name(each.name) for each in self.apart if gap(each) < 0]:
+        if low := [plain_name(each.name) for each in self.apart if each.gap < 0]:
             lower = f"they have lower {self.unit or 'numbers'} than those that do not"
             said.append(f"Read the reviews that mention {listed(low[:2])} first: {lower}.")
         for each in self.of_kind(GROUP, -1)[:3]:
@@ -195,11 +195,6 @@ class Summary:
         """How long the bar of a period is, from 0, in percent of the longest one."""
         largest = max((each.answers.mean or 0.0 for each in self.periods), default=0.0)
         return 100 * max(mean.mean or 0.0, 0.0) / largest if largest > 0 else 0.0
-
-
-def gap(each: Lift) -> float:
-    """How much higher answers are where an aspect is mentioned than where it is not."""
-    return each.apart.difference if each.apart else 0.0
 
 
 def listed(names: Sequence[str]) -> str:

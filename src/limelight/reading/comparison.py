@@ -10,12 +10,7 @@ from .reading import AnyReading, Shown, shorten_text
 
 @dataclass(frozen=True, eq=False)
 class ComparedText:
-    """One of the two texts, with the effect of each word on the similarity.
-
-    >>> text = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([0.1, 0.3]))
-    >>> text.words
-    ('Good', 'soup')
-    """
+    """One of the two texts, with the effect of each word on the similarity."""
 
     text: str
     offsets: np.ndarray  # (n, 2): where each word starts and ends in `text`
