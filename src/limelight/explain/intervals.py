@@ -123,11 +123,7 @@ def trend(times: np.ndarray, values: np.ndarray) -> Difference | None:
 
 
 def widened(found: Difference, error: float) -> Difference:
-    """The same with a further standard error of its own, such as that of a model.
-
-    >>> widened(Difference(1.0, 0.5, 1.5, 0.0001), 0.3).low.__round__(2)
-    0.23
-    """
+    """The same with a further standard error of its own, such as that of a model."""
     if not error:
         return found
     apart, half = found.difference, hypot((found.high - found.low) / 2, Z * error)

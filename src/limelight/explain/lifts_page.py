@@ -47,12 +47,7 @@ class LiftsPage:
         self._scale = _scale([each.effect for each in self.mentioned])
 
     def signed(self, value: float | None) -> str:
-        """An effect as text.
-
-        >>> from limelight.explain.lifts import Lifts
-        >>> [LiftsPage(Lifts("stars", 0, 0, ())).signed(x) for x in (0.254, -0.1, 0.001, None)]
-        ['+0.25', '−0.10', '0.00', '–']
-        """
+        """An effect as text."""
         if value is None:
             return "–"
         shown = f"{abs(self._factor * value):.{self._digits}f}"

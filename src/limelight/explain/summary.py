@@ -203,11 +203,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def period_name(label: str, unit: str) -> str:
-    """A period as people say it.
-
-    >>> period_name("2012-05", "month"), period_name("2012 Q2", "quarter"), period_name("2012-05-28", "week")
-    ('May 2012', 'Q2 2012', '28 May 2012')
-    """
+    """A period as people say it."""
     if unit == "month":
         year, month = label.split("-")
         return f"{date(int(year), int(month), 1):%b} {year}"

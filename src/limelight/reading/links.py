@@ -83,11 +83,7 @@ def word_name(text: Pieces, piece: int) -> str:
 
 
 def signed(number: float) -> str:
-    """A number with its sign, as people write it.
-
-    >>> signed(0.25), signed(-0.0514), signed(-1e-9)
-    ('0.250', '−0.051', '0.000')
-    """
+    """A number with its sign, as people write it."""
     text = f"{abs(number):.3f}"
     return f"−{text}" if number < 0 and float(text) else text
 
