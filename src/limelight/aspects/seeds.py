@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ MAX_FILE = 2**22  # bytes
 # it begins columns, and = + : , separate names on the command line
 _NAME = re.compile(r"[^\W_](?:[\w -]*\w)?")
 _KEYS = {"seeds", "not"}
+_wrong = partial(LimelightError, code="aspects")
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,6 @@ class Aspects(tuple[Aspect, ...]):
 
     def to_dict(self) -> dict[str, Any]:
         return {aspect.name: aspect.to_json() for aspect in self}
-
-
-def _wrong(message: str) -> LimelightError:
-    return LimelightError(message, code="aspects")
 
 
 def _check_name(name: Any) -> None:

@@ -165,8 +165,6 @@ def visual_order(words: Sequence[str], right_to_left: bool) -> list[tuple[int, s
 
 def _direction(text: str) -> str | None:
     """L or R, from the first character that has a direction."""
-    if text.isascii():
-        return "L" if any(map(str.isalpha, text)) else None
     for character in text:
         direction = unicodedata.bidirectional(character)
         if direction in ("L", "R", "AL"):

@@ -29,6 +29,7 @@ from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
+from ..tables.rows import Row, chunks
 from .postings import POSTINGS, Postings, are_ends, pack_postings
 from .words import WordRules
 
@@ -145,15 +146,9 @@ def _parse_columns(line: bytes) -> dict[str, Any] | None:
 
 def cut_shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
     """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
-    some, held = list[dict[str, Any]](), 0
-    for entry in entries:
-        some.append(entry)
-        held += len(entry["text"])
-        if len(some) == rows or held >= SHARD_CHARACTERS:
-            yield some
-            some, held = [], 0
-    if some:
-        yield some
+    given = (Row(entry["text"], cells=entry) for entry in entries)
+    for some in chunks(given, rows, SHARD_CHARACTERS):
+        yield [row.cells for row in some]
 
 
 def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
