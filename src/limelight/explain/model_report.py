@@ -250,8 +250,9 @@ class ModelReport:
         """Accuracies to compare with: of simple models, and what training measured on its held-out rows."""
         if self.several:
             return {}
-        label, share = self.largest_class
-        found = {"This model": self.accuracy, f"Always the largest class, here “{label}”": share}
+        true = self.metrics.counts[2]
+        largest, share = self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
+        found = {"This model": self.accuracy, f"Always the largest class, here “{largest}”": share}
         for name, figures in with_baselines(self.model.facts).items():
             value = figures.get("accuracy") if isinstance(figures, Mapping) else None
             if isinstance(value, float):
@@ -261,12 +262,6 @@ class ModelReport:
     @property
     def interval(self) -> tuple[float, float]:
         return wilson(self.accuracy, self.metrics.rows)
-
-    @property
-    def largest_class(self) -> tuple[str, float]:
-        """The most frequent class of the data, and its share."""
-        true = self.metrics.counts[2]
-        return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
     def true_label(self, read: int) -> str:
         if not self.several:

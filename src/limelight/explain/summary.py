@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..aspects.seeds import plain_name
 from ..errors import wrong_task
+from ..reading.wrap import shorten
 from ..runtime.model import Model
 from ..storage.files import write_file
 from ..text.labels import Label
@@ -214,5 +215,4 @@ def period_name(label: str, unit: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
+    return shorten(" ".join(name.split()), MAX_NAME, len)

@@ -23,7 +23,7 @@ class Theme:
 def levels(weights: np.ndarray, top: float) -> np.ndarray:
     """The colour level, -9 to 9, of every weight; `top` is the weight with the strongest colour."""
     if top <= 0:
-        return np.zeros(len(weights), dtype=int)
+        return np.zeros(weights.shape, dtype=int)
     return np.asarray(np.clip(np.rint(weights * (LEVELS / top)), -LEVELS, LEVELS).astype(int))
 
 

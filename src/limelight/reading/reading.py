@@ -361,7 +361,11 @@ GOOD_SOUP = Reading(
 
 
 def find_class(labels: Sequence[Label], label: Any) -> int:
-    """The number of a class, given as the label itself or as it is written."""
+    """The number of a class, given as the label itself or as it is written.
+
+    >>> find_class([1, 5], "5"), find_class(["bad", "good"], "good")
+    (1, 1)
+    """
     written = [str(each) for each in labels]
     if str(label) in written:
         return written.index(str(label))
