@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from limelight.bundled import sentences
-from limelight.explain.attribution import ReadTexts, same_answers
+from limelight.explain.attribution import ReadTexts
 from limelight.explain.trust import measure_faithfulness
 from limelight.network.parts import linear_part, rows_of
 from limelight.runtime.decided import word_weights
@@ -96,7 +96,7 @@ def words_until_change(read: ReadTexts, weights: Sequence[np.ndarray]) -> np.nda
     masks = (rank >= np.arange(1, len(rank) + 1)[:, None] for rank in ranks)
     decide, shares = read.model.decide, []
     for reading, P in zip(read.readings, read.predict(masks, "Words until it changes"), strict=True):
-        changed = ~same_answers(decide(P), decide(reading.probabilities[None]))
+        changed = (decide(P) != decide(reading.probabilities[None])).reshape(len(P), -1).any(axis=1)
         shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
     return np.array(shares)
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from limelight.explain.intervals import (
+    Difference,
     Mean,
     certain,
     differences,
@@ -15,6 +16,7 @@ from limelight.explain.intervals import (
     t_chance,
     t_limit,
     trend,
+    widened,
 )  # fmt: skip
 
 
@@ -92,3 +94,11 @@ def test_few_of_many_equal_groups_are_called_certain():
     assert certain([]) == []
     expected = stats.false_discovery_control(chances) <= 0.05
     assert certain(chances) == expected.tolist()
+
+
+def test_a_further_error_widens_an_interval():
+    found = widened(Difference(1.0, 0.5, 1.5, 0.0001), 0.3)
+    half = np.hypot(0.5, stats.norm.ppf(0.975) * 0.3)
+    assert found[:3] == pytest.approx((1.0, 1 - half, 1 + half), rel=1e-5)
+    assert found.chance == pytest.approx(2 * stats.norm.sf(stats.norm.ppf(0.975) / half), rel=1e-4)
+    assert widened(found, 0.0) == found

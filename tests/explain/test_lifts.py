@@ -434,3 +434,8 @@ def test_nothing_is_wider_than_a_phone_or_a_sheet_of_paper(tmp_path: Path):
         page.emulate_media(media="print")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate(wide) == 0
+
+
+def test_effects_as_text():
+    page = LiftsPage(Lifts("stars", 0, 0, ()))
+    assert [page.signed(x) for x in (0.254, -0.1, 0.001, None)] == ["+0.25", "−0.10", "0.00", "–"]

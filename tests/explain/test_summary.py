@@ -14,7 +14,7 @@ from browsers import needs_chromium
 from limelight.explain.intervals import Difference, Mean
 from limelight.explain.lifts import Answers, GroupLift, Groups, Lift, Lifts, Quote
 from limelight.explain.periods import Dates, Periods
-from limelight.explain.summary import Summary, listed, plain_name
+from limelight.explain.summary import Summary, listed, period_name, plain_name
 from reading.test_browser import PHONE, opened
 from refusing import refuses
 
@@ -126,6 +126,9 @@ def test_classes_have_no_summary():
 
 def test_lists_and_names():
     assert (plain_name("front_desk"), listed(["a", "b"])) == ("front desk", "a and b")
+    assert period_name("2012-05", "month") == "May 2012"
+    assert period_name("2012 Q2", "quarter") == "Q2 2012"
+    assert period_name("2012-05-28", "week") == "28 May 2012"
 
 
 @needs_chromium

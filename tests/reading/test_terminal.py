@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from limelight.reading import to_terminal
-from limelight.reading.reading import PairReading
+from limelight.reading.reading import GOOD_SOUP, PairReading
 from limelight.reading.terminal import _nearest
 from reading.readings import SOUP, focused, make_reading
 
@@ -15,6 +15,24 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch):
     for name in ("NO_COLOR", "COLORTERM", "COLORFGBG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def test_a_reading_as_a_whole():
+    assert to_terminal(GOOD_SOUP, colour=False, rows=True).splitlines() == [
+        "good 80.0%",
+        "bad   ████                 0.200",
+        "good  ████████████████     0.800",
+        "",
+        "What decided",
+        "Words above 0 support “good”, words below 0 speak against it.",
+        "Good soup",
+        "  Good  +0.700",
+        "  soup  -0.200",
+        "",
+        "What each row read",
+        "  Rows 1–2",
+        "    Good 0.700, soup 0.300",
+    ]
 
 
 def test_plain_text_has_the_words_and_their_weights():

@@ -12,11 +12,7 @@ MAX_EDITS = 1000  # that are kept
 
 
 def takes_aspects(task: str, pair: bool) -> bool:
-    """Whether a model gives one answer for one text: only that is a sum over the words of aspects.
-
-    >>> takes_aspects("ordinal", pair=False), takes_aspects("multi-label", pair=False)
-    (True, False)
-    """
+    """Whether a model gives one answer for one text: only that is a sum over the words of aspects."""
     return not pair and not find_task(task).has_several
 
 
@@ -39,11 +35,7 @@ def require_aspects(aspects: Aspects) -> Aspects:
 
 
 def saved_aspects(fact: Any) -> Aspects:
-    """What config.json has as aspects, checked; none if it has none.
-
-    >>> saved_aspects({"definition": {"rooms": ["room"]}, "history": []})
-    Aspects(rooms)
-    """
+    """What config.json has as aspects, checked; none if it has none."""
     if fact is None:
         return Aspects()
     try:
@@ -84,9 +76,6 @@ def facts_of_training(
     """The facts for a model that is being trained: the aspects given, or those of the model it goes on with.
 
     `before` are that model's facts. There is no date, so that the same training gives the same bytes.
-
-    >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
-    {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
     """
     if given:
         check_takes_aspects(task, pair)

@@ -104,11 +104,7 @@ def find_in_words(tokenizer: Tokenizer, ids: np.ndarray, lengths: np.ndarray, co
 
 
 def aspects_given(given: Any) -> dict[str, Any] | int:
-    """What a job stores of the aspects given: a definition, or how many are to be found.
-
-    >>> aspects_given({"rooms": ["room"]}), aspects_given(8), aspects_given(None)
-    ({'rooms': ['room']}, 8, {})
-    """
+    """What a job stores of the aspects given: a definition, or how many are to be found."""
     if isinstance(given, int):
         check_count(given)
         return given

@@ -8,7 +8,8 @@ are the same: how far they are from what the network itself says is what its own
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,50 +25,28 @@ HELD_OUT = 5  # every fifth row chooses the strength
 DIGITS = 4  # that are kept of a weight
 
 
-class Sums(NamedTuple):
-    """All that ridge regression needs to know of some texts."""
-
-    n: np.ndarray  # (): texts
-    x: np.ndarray  # (f,)
-    y: np.ndarray  # ()
-    xx: np.ndarray  # (f, f)
-    xy: np.ndarray  # (f,)
-    yy: np.ndarray  # ()
-
-    @classmethod
-    def of(cls, X: np.ndarray, y: np.ndarray) -> Sums:
-        return cls(*map(np.asarray, (len(y), X.sum(axis=0), y.sum(), X.T @ X, X.T @ y, y @ y)))
-
-    def add(self, other: Sums) -> Sums:
-        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
-
-    def fit(self, strength: float) -> tuple[np.ndarray, float]:
-        mean, middle = self.x / self.n, self.y / self.n
-        centred = self.xx - self.n * np.outer(mean, mean)
-        ridge = strength * np.trace(centred) / self.n + 1e-9
-        W = np.linalg.solve(centred + ridge * np.eye(len(mean)), self.xy - self.x * middle)
-        return W, float(middle - mean @ W)
-
-    def squared_error(self, W: np.ndarray, b: float) -> float:
-        products = self.yy - 2 * (W @ self.xy + b * self.y)
-        return float(products + W @ self.xx @ W + 2 * b * W @ self.x + self.n * b * b)
-
-
 def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
-    """W (refits, 2u) from the mean rows X (n, 2u) of training texts and their numbers y (n,).
-
-    >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> fit_refits(X, X @ [1.0, -2.0]).mean(axis=0).round(1).tolist()
-    [1.0, -2.0]
-    """
+    """W (refits, 2u) from the mean rows X (n, 2u) of training texts and their numbers y (n,)."""
     held = np.arange(len(y)) % HELD_OUT == 0
-    some, rest = (Sums.of(X[rows].astype(float), y[rows]) for rows in (~held, held))
-    strength = min(STRENGTHS, key=lambda each: rest.squared_error(*some.fit(each)))
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(REFITS):
-        rows = rng.integers(0, len(y), len(y))
-        found.append(Sums.of(X[rows].astype(float), y[rows]).fit(strength)[0])
-    return np.stack(found)
+    X = X.astype(float)
+    heads = _fit(X[~held], y[~held], STRENGTHS)
+    errors = [((X[held] @ W + b - y[held]) ** 2).sum() for W, b in heads]
+    strength = STRENGTHS[int(np.argmin(errors))]
+    rng = np.random.default_rng(seed)
+    draws = (rng.integers(0, len(y), len(y)) for _ in range(REFITS))
+    return np.stack([_fit(X[rows], y[rows], [strength])[0][0] for rows in draws])
+
+
+def _fit(X: np.ndarray, y: np.ndarray, strengths: Sequence[float]) -> list[tuple[np.ndarray, float]]:
+    """The ridge regression of y (n,) over X (n, 2u) with each strength: w (2u,) and a bias."""
+    n, x, mean, middle = len(y), X.sum(axis=0), X.sum(axis=0) / len(y), y.sum() / len(y)
+    centred, products = X.T @ X - n * np.outer(mean, mean), X.T @ y - x * middle
+    found = []
+    for strength in strengths:
+        ridge = strength * np.trace(centred) / n + 1e-9
+        W = np.linalg.solve(centred + ridge * np.eye(len(mean)), products)
+        found.append((W, float(middle - mean @ W)))
+    return found
 
 
 def refit_shares(W: np.ndarray, text: EncodedText, recipe: ModelRecipe) -> np.ndarray:

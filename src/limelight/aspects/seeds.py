@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,12 @@ MAX_FILE = 2**22  # bytes
 # it begins columns, and = + : , separate names on the command line
 _NAME = re.compile(r"[^\W_](?:[\w -]*\w)?")
 _KEYS = {"seeds", "not"}
+_wrong = partial(LimelightError, code="aspects")
 
 
 @dataclass(frozen=True)
 class Aspect:
-    """A name, and the words or phrases that show that a clause is about it.
-
-    >>> Aspect("rooms", ("Room", "bathroom")).seeds
-    ('room', 'bathroom')
-    """
+    """A name, and the words or phrases that show that a clause is about it."""
 
     name: str
     seeds: tuple[str, ...]
@@ -49,11 +47,7 @@ class Aspect:
 
 
 class Aspects(tuple[Aspect, ...]):
-    """Aspects in order, of different names.
-
-    >>> Aspects.of({"rooms": ["Room", "bathroom"], "staff": ["staff", "front desk"]}).to_dict()
-    {'rooms': ['room', 'bathroom'], 'staff': ['staff', 'front desk']}
-    """
+    """Aspects in order, of different names."""
 
     def __new__(cls, aspects: Iterable[Aspect] = ()) -> Aspects:
         found = super().__new__(cls, aspects)
@@ -69,11 +63,7 @@ class Aspects(tuple[Aspect, ...]):
 
     @classmethod
     def of(cls, given: Any) -> Aspects:
-        """From a dictionary, a JSON file, or the name of a list that comes along.
-
-        >>> [aspect.name for aspect in Aspects.of("hotels")][:3]
-        ['service', 'cleanliness', 'value']
-        """
+        """From a dictionary, a JSON file, or the name of a list that comes along."""
         if isinstance(given, Aspects):
             return given
         if given is None:
@@ -86,10 +76,6 @@ class Aspects(tuple[Aspect, ...]):
 
     def to_dict(self) -> dict[str, Any]:
         return {aspect.name: aspect.to_json() for aspect in self}
-
-
-def _wrong(message: str) -> LimelightError:
-    return LimelightError(message, code="aspects")
 
 
 def _check_name(name: Any) -> None:
@@ -114,20 +100,12 @@ def _phrases(name: str, given: Any) -> tuple[str, ...]:
 
 
 def normalise(phrase: str) -> str:
-    """How phrases are compared: in lower case, with single blanks and straight apostrophes.
-
-    >>> normalise("Front  Desk")
-    'front desk'
-    """
+    """How phrases are compared: in lower case, with single blanks and straight apostrophes."""
     return " ".join(phrase.replace("’", "'").casefold().split())
 
 
 def plain_name(aspect: str) -> str:
-    """An aspect as people say it.
-
-    >>> plain_name("sleep_quality")
-    'sleep quality'
-    """
+    """An aspect as people say it."""
     return " ".join(aspect.replace("_", " ").split())
 
 

@@ -99,13 +99,6 @@ def sum_by_aspect(
 
     `values` are those of the classes, where an estimate in stars makes sense; `refits` (n, refits) the shares
     by refitted heads.
-
-    >>> offsets = np.array([[0, 4], [5, 9], [9, 10], [11, 15], [16, 21]])
-    >>> aspects, weights = {"rooms": ["room"], "service": ["staff"]}, np.array([0.5, 0.1, 0, -0.75, 0])
-    >>> text = "Nice room, rude staff"
-    >>> found = sum_by_aspect(Aspects.of(aspects), text, offsets, weights, 3.0, "mean")
-    >>> [(share.name, share.effect, share.clause) for share in found.aspects]
-    [('rooms', 0.6, 'Nice room'), ('service', -0.75, 'rude staff')]
     """
     weights, own = np.asarray(weights, float), own_words(aspects, text, offsets)
     pieces = own.divide(weights)
@@ -164,9 +157,6 @@ def estimate(answer: float, effect: float, values: Sequence[float]) -> float:
 
     A fifth nearer to the middle, the answer leaves room for the effect to move it, by up to a fifth of the
     range; docs/aspects.md has how well that agrees with people.
-
-    >>> [round(estimate(3.5, effect, [1, 2, 3, 4, 5]), 2) for effect in (-0.5, 0, 3)]
-    [2.79, 3.4, 4.2]
     """
     low, high = min(values), max(values)
     middle, half = (low + high) / 2, (high - low) / 2 or 1.0
@@ -188,12 +178,7 @@ def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
 
 
 def clauses_of(aspects: Aspects, text: str, places: list[Place]) -> Iterator[Clause]:
-    """The clauses of a text with words at these places, and the aspects that they mention.
-
-    >>> places = [(0, 4), (5, 9), (10, 13), (14, 19)]
-    >>> list(clauses_of(Aspects.of({"rooms": ["room"]}), "Nice room but noisy", places))
-    [Clause(start=0, end=2, aspects=(0,)), Clause(start=3, end=4, aspects=())]
-    """
+    """The clauses of a text with words at these places, and the aspects that they mention."""
     seeds = _seeds(aspects, text, places)
     start = 0
     for k, cut in [*enumerate(_cuts(text, places)), (len(places), "after")]:
@@ -218,11 +203,7 @@ def _cuts(text: str, places: list[Place]) -> Iterator[str]:
 
 
 def ends_clause(word: str) -> bool:
-    """Whether a word of a text separates clauses.
-
-    >>> [ends_clause(word) for word in ("!!", "But", "room")]
-    [True, True, False]
-    """
+    """Whether a word of a text separates clauses."""
     return word.casefold() in _WORDS or bool(_MARK.fullmatch(word))
 
 

@@ -137,16 +137,6 @@ def _predict_distinct(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) 
     return model.classify(*(M[side] for side in distinct.T))[inverse.reshape(-1)]
 
 
-def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(texts,): whether two answers, (texts,) or (texts, labels), are the same.
-
-    >>> same_answers(np.array([[True, False], [True, True]]), np.array([[1, 0], [0, 1]])).tolist()
-    [True, False]
-    """
-    same = answers == others
-    return np.asarray(same if same.ndim == 1 else same.all(axis=1))
-
-
 def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     """(n + m,) for each reading: how much its prediction rests on each word.
 

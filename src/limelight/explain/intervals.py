@@ -32,20 +32,13 @@ def t_limit(freedom: np.ndarray | float) -> np.ndarray:
     """How many standard errors a 95% interval reaches to each side: Student's t, as Wallace (1959) has it.
 
     Within 0.2% from 6 degrees of freedom on, and too wide rather than too narrow below.
-
-    >>> t_limit(np.array([9.0, 1e9])).round(3).tolist()
-    [2.263, 1.96]
     """
     v = np.asarray(freedom, float)
     return np.asarray(np.sqrt(v * np.expm1((Z * (8 * v + 3) / (8 * v + 1)) ** 2 / v)))
 
 
 def t_chance(t: float, freedom: float) -> float:
-    """The probability of a t at least this far from 0, by the same formula.
-
-    >>> round(t_chance(2.262, 9), 3)
-    0.05
-    """
+    """The probability of a t at least this far from 0, by the same formula."""
     z = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * np.log1p(t * t / freedom))
     return erfc(z / sqrt(2))
 
@@ -72,13 +65,7 @@ def _by_group(x: np.ndarray, codes: np.ndarray, groups: int) -> list[np.ndarray]
 
 
 def means(values: np.ndarray, codes: np.ndarray, groups: int) -> list[Mean]:
-    """The mean of each group; `codes` (texts,) are the groups of the values, below 0 for none.
-
-    >>> [each.n for each in means(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), 3)]
-    [2, 1, 0]
-    >>> mean_of(np.array([1.0, 2.0, 3.0]))._replace(low=None, high=None)
-    Mean(n=3, mean=2.0, low=None, high=None)
-    """
+    """The mean of each group; `codes` (texts,) are the groups of the values, below 0 for none."""
     centre = float(values.mean()) if len(values) else 0.0
     found = _moments(*_by_group(values - centre, codes, groups))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,10 +88,6 @@ def differences(values: np.ndarray, codes: np.ndarray, groups: int, least: int) 
     """How far the mean of each group is from that of all other values, by Welch's test.
 
     None for a group of fewer than `least` values, or with fewer others.
-
-    >>> found = differences(np.array([1.0, 2.0, 5.0, 6.0]), np.array([0, 0, 1, -1]), 2, least=2)
-    >>> found[0].difference, found[1]
-    (-4.0, None)
     """
     if not len(values):
         return [None] * groups
@@ -126,11 +109,7 @@ def _difference(own: _Moments, rest: _Moments, k: int) -> Difference:
 
 
 def trend(times: np.ndarray, values: np.ndarray) -> Difference | None:
-    """How far the straight line through the values rises from the first time to the last; None of too few.
-
-    >>> round(trend(np.array([0, 1, 2, 3]), np.array([0.0, 1.1, 1.9, 3.0])).difference, 2)
-    2.94
-    """
+    """How far the straight line through the values rises from the first time to the last; None of too few."""
     n, x = len(values), times - np.mean(times) if len(times) else times
     spread = float((x * x).sum())
     if n < 3 or spread == 0:
@@ -144,11 +123,7 @@ def trend(times: np.ndarray, values: np.ndarray) -> Difference | None:
 
 
 def widened(found: Difference, error: float) -> Difference:
-    """The same with a further standard error of its own, such as that of a model.
-
-    >>> widened(Difference(1.0, 0.5, 1.5, 0.0001), 0.3).low.__round__(2)
-    0.23
-    """
+    """The same with a further standard error of its own, such as that of a model."""
     if not error:
         return found
     apart, half = found.difference, hypot((found.high - found.low) / 2, Z * error)
@@ -164,11 +139,7 @@ def widened_mean(found: Mean, error: float) -> Mean:
 
 
 def share_of(count: int, n: int) -> Mean:
-    """A share with Wilson's 95% interval.
-
-    >>> share_of(5, 10)
-    Mean(n=10, mean=0.5, low=0.236..., high=0.763...)
-    """
+    """A share with Wilson's 95% interval."""
     return Mean(n, count / n, *wilson(count / n, n)) if n else Mean(0, None)
 
 
@@ -176,9 +147,6 @@ def certain(chances: list[float]) -> list[bool]:
     """Which differences are beyond chance when many are looked at, after Benjamini and Hochberg (1995).
 
     Of a thousand pairs that do not differ, fifty have an interval without 0; few of these are certain here.
-
-    >>> certain([0.001, 0.03, 0.04, 0.6])
-    [True, False, False, False]
     """
     ranked, n = sorted(chances), len(chances)
     limit = max((chance for k, chance in enumerate(ranked, 1) if chance <= FALSE_SHARE * k / n), default=-1.0)

@@ -7,7 +7,7 @@ for among the few words that decided most and their neighbours, and between a ne
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -47,16 +47,13 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
         return reading
     texts = [split_pieces(side) for side in reading.sides]
     pairs = [list(_candidates(text, side.decided)) for text, side in zip(texts, reading.sides, strict=True)]
-    sets = [[*{(k,): 0 for pair in some for k in pair}, *some] for some in pairs]
-    if not any(sets):
+    if not any(pairs):
         return reading
     both = zip(texts, reading.sides, strict=True)
     words = [list(pairwise([*text.firsts.tolist(), len(side.offsets)])) for text, side in both]
-    falls = np.split(_falls(model, reading, words, sets), np.cumsum([len(each) for each in sets])[:-1])
-    sides = []
-    for side, of, some, keys, fall in zip(reading.sides, words, pairs, sets, falls, strict=True):
-        by = dict(zip(keys, fall.tolist(), strict=True))
-        found = [JointWords(of[a], of[b], by[(a,)], by[(b,)], by[(a, b)]) for a, b in some]
+    fall, sides = _falls(model, reading, words, pairs), []
+    for k, (side, of, some) in enumerate(zip(reading.sides, words, pairs, strict=True)):
+        found = [JointWords(of[a], of[b], fall[k, a], fall[k, b], fall[k, a, b]) for a, b in some]
         sides.append(replace(side, joint=_strongest(found, _least(side.asked, side.labels))))
     return PairReading(*sides) if len(sides) == 2 else sides[0]
 
@@ -91,24 +88,22 @@ def negates(word: str) -> bool:
 
 
 def _falls(
-    model: Model, reading: AnyReading, words: list[list[_Pair]], sets: list[list[tuple[int, ...]]]
-) -> np.ndarray:
-    """How far the answer falls without each set of pieces, those of the second text after the first's.
+    model: Model, reading: AnyReading, words: list[list[_Pair]], pairs: list[list[_Pair]]
+) -> dict[tuple[int, ...], float]:
+    """How far the answer falls without pieces: by the number of the text, and those of one piece or a pair.
 
     `words` has where the words of each piece start and end.
     """
-    counts = [len(side.offsets) for side in reading.sides]
-    masks = np.ones((sum(map(len, sets)), sum(counts)), bool)
-    row = start = 0
-    for places, keys, count in zip(words, sets, counts, strict=True):
-        for pieces in keys:
-            for first, end in (places[k] for k in pieces):
-                masks[row, start + first : start + end] = False
-            row += 1
-        start += count
-    (P,) = ReadTexts(model, [reading]).predict([masks], "")
+    starts, masks = (0, len(reading.sides[0].offsets)), dict[tuple[int, ...], np.ndarray]()
+    for k, some in enumerate(pairs):
+        for pieces in [*((piece,) for piece in chain(*some)), *some]:
+            mask = masks[k, *pieces] = np.ones(count_words(reading), bool)
+            for first, end in (words[k][piece] for piece in pieces):
+                mask[starts[k] + first : starts[k] + end] = False
+    (P,) = ReadTexts(model, [reading]).predict([np.array(list(masks.values()))], "")
     before = np.asarray(reading.sides[0].probabilities, dtype=float)
-    return np.asarray(_answer(reading, before[None]) - _answer(reading, P.astype(float)))
+    falls = _answer(reading, before[None]) - _answer(reading, P.astype(float))
+    return dict(zip(masks, falls.tolist(), strict=True))
 
 
 def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:

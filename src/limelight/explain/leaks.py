@@ -30,15 +30,7 @@ class Leak(NamedTuple):
 
 
 class Leaks:
-    """Collects words text by text.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> leaks = Leaks()
-    >>> for group in ["Anna's"] * 20 + ["Bea's"] * 20:
-    ...     leaks.add(GOOD_SOUP, group)
-    >>> leaks.find()
-    ()
-    """
+    """Collects words text by text."""
 
     def __init__(self) -> None:
         self._names, self._weights = Names(), defaultdict[str, float](float)

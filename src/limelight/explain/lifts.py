@@ -94,6 +94,11 @@ class Lift(NamedTuple):
     changed: bool = False  # whether that is beyond chance, of all aspects
     answers_by_period: tuple[Mean, ...] = ()  # of the texts that mention it in each
 
+    @property
+    def gap(self) -> float:
+        """How much higher answers are where it is mentioned than where it is not."""
+        return self.apart.difference if self.apart else 0.0
+
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         names = ("name", "texts", "share", "effect", "best", "worst")
         found = {name: plain(getattr(self, name)) for name in names}
@@ -440,11 +445,7 @@ def _numbers(labels: Sequence[Label], model: Model, unit: str) -> np.ndarray | N
 
 
 def is_plain(clause: str) -> bool:
-    """Whether it is short and has no negation: what is denied is often meant the other way.
-
-    >>> [is_plain(each) for each in ("Nice room", "Can't fault the room", "room")]
-    [True, False, False]
-    """
+    """Whether it is short and has no negation: what is denied is often meant the other way."""
     words = normalise(clause).split()
     return 1 < len(words) <= MAX_QUOTED_WORDS and not any(negates(each) or each in _DENYING for each in words)
 

@@ -47,12 +47,7 @@ class LiftsPage:
         self._scale = _scale([each.effect for each in self.mentioned])
 
     def signed(self, value: float | None) -> str:
-        """An effect as text.
-
-        >>> from limelight.explain.lifts import Lifts
-        >>> [LiftsPage(Lifts("stars", 0, 0, ())).signed(x) for x in (0.254, -0.1, 0.001, None)]
-        ['+0.25', '−0.10', '0.00', '–']
-        """
+        """An effect as text."""
         if value is None:
             return "–"
         shown = f"{abs(self._factor * value):.{self._digits}f}"
@@ -74,11 +69,8 @@ class LiftsPage:
         most = max(self.mentioned, key=lambda each: each.texts)
         name = plain_name(most.name)
         told = [f"{most.share:.0%} of the texts speak of {name}, more than of anything else."]
-        gaps = [
-            (abs(each.apart.difference), each) for each in self.mentioned if each.stands_out and each.apart
-        ]
-        if gaps:
-            told.append(self._beside(max(gaps, key=lambda pair: pair[0])[1]))
+        if apart := [each for each in self.mentioned if each.stands_out]:
+            told.append(self._beside(max(apart, key=lambda each: abs(each.gap))))
         if self.lifts.groups and not self.by_class and self.certain:
             what = f"{'difference' if self.certain == 1 else 'differences'} by {self.lifts.groups.by}"
             told.append(f"{self.certain:,} {what} {'is' if self.certain == 1 else 'are'} certain.")

@@ -95,14 +95,7 @@ class _Measured(NamedTuple):
 
 
 def telling_terms(texts: Sequence[DecidedText], most: int) -> list[TellingTerm]:
-    """The terms that decided most for a class, by their mean weight and how many of its texts they are in.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> texts = [DecidedText([(GOOD_SOUP, GOOD_SOUP.decided)], right=True)] * 3
-    >>> [found] = telling_terms(texts, 5)
-    >>> found.term, found.texts, found.right, round(found.weight, 2), found.examples
-    ('good', 3, 3, 0.7, (Snippet(before='', term='Good', after=' soup'),))
-    """
+    """The terms that decided most for a class, by their mean weight and how many of its texts they are in."""
     found: dict[Term, _Measured] = {}
     for length in range(1, MAX_PHRASE + 1):
         found |= _measure(texts, length, found)
@@ -217,12 +210,8 @@ class Calibration:
 
 
 def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
-    """Bin the confidence (texts,) of each prediction and whether it is correct (texts,).
-
-    >>> calibration = measure_calibration(np.array([0.95, 0.95, 0.55]), np.array([True, False, True]))
-    >>> calibration.counts.tolist(), round(calibration.error, 3)
-    ([0, 0, 0, 0, 0, 1, 0, 0, 0, 2], 0.45)
-    """
+    """Bin the confidence (texts,) of each prediction, and whether it is correct (texts,)."""
+    confidence = confidence.astype(float)
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     counts = np.bincount(bins, minlength=BINS)
     means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
@@ -261,8 +250,9 @@ class ModelReport:
         """Accuracies to compare with: of simple models, and what training measured on its held-out rows."""
         if self.several:
             return {}
-        label, share = self.largest_class
-        found = {"This model": self.accuracy, f"Always the largest class, here “{label}”": share}
+        true = self.metrics.counts[2]
+        largest, share = self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
+        found = {"This model": self.accuracy, f"Always the largest class, here “{largest}”": share}
         for name, figures in with_baselines(self.model.facts).items():
             value = figures.get("accuracy") if isinstance(figures, Mapping) else None
             if isinstance(value, float):
@@ -272,12 +262,6 @@ class ModelReport:
     @property
     def interval(self) -> tuple[float, float]:
         return wilson(self.accuracy, self.metrics.rows)
-
-    @property
-    def largest_class(self) -> tuple[str, float]:
-        """The most frequent class of the data, and its share."""
-        true = self.metrics.counts[2]
-        return self.labels[int(true.argmax())], float(true.max() / self.metrics.rows)
 
     def true_label(self, read: int) -> str:
         if not self.several:

@@ -57,11 +57,7 @@ class _Parts(NamedTuple):
 
 
 def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
-    """Read a column of dates; those that are none, or far off, are counted. An error if no cell is a date.
-
-    >>> read_dates(["2012-05-31", "31/12/2012", "3 June 2012", "soon", None])[1:4]
-    (1, 1, 'soon')
-    """
+    """Read a column of dates; those that are none, or far off, are counted. An error if no cell is a date."""
     stripped = [value.strip() if isinstance(value, str) else value for value in values]
     cells = [None if is_missing(value) else value for value in stripped]
     parts = [None if cell is None else _parse(cell) for cell in cells]
@@ -139,11 +135,7 @@ def _drop_far(days: list[date | None]) -> list[date | None]:
 
 
 def count_periods(dates: Dates) -> Periods:
-    """Count dates by a unit that their span and their number choose.
-
-    >>> count_periods(read_dates(["2012-05-31", "2012-07-02", "2013-01-01"])).labels
-    ('2012 Q2', '2012 Q3', '2012 Q4', '2013 Q1')
-    """
+    """Count dates by a unit that their span and their number choose."""
     known = [day for day in dates.days if day is not None]
     unit = _unit(min(known), max(known), len(known), dates.coarse)
     numbers = [None if day is None else _number(day, unit) for day in dates.days]

@@ -26,11 +26,11 @@ from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.metrics import Metrics
 from ..text.tasks import find_task
-from .attribution import ReadTexts, as_model, count_words, same_answers
+from .attribution import ReadTexts, as_model, count_words
 from .leaks import Leak, Leaks
 from .lifts import AspectTexts, Lifts
 from .lifts_page import LiftsPage
-from .model_report import FEW_CLASSES, Calibration, ModelReport, measure_calibration
+from .model_report import FEW_CLASSES, ModelReport, measure_calibration
 from .render import render_page
 from .trust import MAX_WORDS, quick_trust
 
@@ -77,11 +77,15 @@ def measure_report(
     leaks, new = Leaks(), seen.measured
     for k, reading in zip(sample, readings, strict=True):
         leaks.add(reading, shown.groups[k] if shown and shown.groups else "")
-    confidence = P.max(axis=1) if find_task(model.task).has_several else P[range(len(P)), model.decide(P)]
+    answers, several = model.decide(P), find_task(model.task).has_several
+    correct = (answers == truth).reshape(len(P), -1).all(axis=1)
+    confidence = P.max(axis=1) if several else P[range(len(P)), answers]
+    # of several labels, all their probabilities
+    binned = (P[new].ravel(), truth[new].ravel()) if several else (confidence[new], correct[new])
     report = ModelReport(
         name, model,
         find_task(model.task).measure(P[new], truth[new], model.thresholds),  # type: ignore[arg-type]
-        _calibration(model, P[new], truth[new]), same_answers(model.decide(P), truth), confidence, new,
+        measure_calibration(*binned), correct, confidence, new,
         sample, readings, truth[sample], _trust(model, readings, seed, progress),
     )  # fmt: skip
     return Report(report, shown.measure() if shown else None, name, data, seed, seen, leaks.find())
@@ -180,14 +184,6 @@ def _read(
     if len(rest):
         P[rest] = model.predict_proba(*columns(rest), progress=progress)
     return kept, P
-
-
-def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
-    """Of the predicted class's probability; of several labels, of all their probabilities."""
-    if find_task(model.task).has_several:
-        return measure_calibration(P.ravel().astype(float), truth.ravel().astype(bool))
-    decided = model.decide(P)
-    return measure_calibration(P[np.arange(len(P)), decided].astype(float), decided == truth)
 
 
 def _trust(model: Model, readings: Sequence[AnyReading], seed: int, progress: bool) -> str:

@@ -31,11 +31,7 @@ class Statement(NamedTuple):
 
 
 def certain_statements(lifts: Lifts) -> list[Statement]:
-    """All that is certain: by group, then over time; within each what is largest at least comes first.
-
-    >>> certain_statements(Lifts("stars", 0, 0, ()))
-    []
-    """
+    """All that is certain: by group, then over time; within each what is largest at least comes first."""
     found = list[Statement]()
     for each in lifts.groups.lifts if lifts.groups else ():
         if each.difference and each.certain:

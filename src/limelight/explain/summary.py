@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..aspects.seeds import plain_name
 from ..errors import wrong_task
+from ..reading.wrap import shorten
 from ..runtime.model import Model
 from ..storage.files import write_file
 from ..text.labels import Label
@@ -46,10 +47,7 @@ def save_summary(
     dates: Sequence[Any] | None = None, groups: Sequence[Any] | None = None, by: str = "group",
     title: str = "", overwrite: bool = True, progress: bool = False,
 ) -> Summary:  # fmt: skip
-    """Write the page on what texts say about the aspects of a model.
-
-    >>> save_summary("guests.html", model, texts, title="What our guests say")  # doctest: +SKIP
-    """
+    """Write the page on what texts say about the aspects of a model."""
     given = {"dates": dates, "groups": groups, "by": by, "labels": labels, "progress": progress}
     summary = Summary(measure_lifts(model, texts, **given), title)  # type: ignore[arg-type]
     write_file(path, summary.html(), overwrite)
@@ -57,11 +55,7 @@ def save_summary(
 
 
 class Summary:
-    """The page.
-
-    >>> Summary(Lifts("stars", 0, 0, ())).title
-    'What 0 reviews say'
-    """
+    """The page."""
 
     def __init__(self, lifts: Lifts, title: str = "") -> None:
         if lifts.unit not in UNITS:
@@ -131,13 +125,13 @@ class Summary:
     @property
     def apart(self) -> list[Lift]:
         """Aspects whose mention certainly goes with other answers, the furthest first."""
-        return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(gap(each)))
+        return sorted((each for each in self.aspects if each.stands_out), key=lambda each: -abs(each.gap))
 
     @property
     def todo(self) -> list[str]:
         """What to do with it, as far as anything was found."""
         said = []
-        if low := [plain_name(each.name) for each in self.apart if gap(each) < 0]:
+        if low := [plain_name(each.name) for each in self.apart if each.gap < 0]:
             lower = f"they have lower {self.unit or 'numbers'} than those that do not"
             said.append(f"Read the reviews that mention {listed(low[:2])} first: {lower}.")
         for each in self.of_kind(GROUP, -1)[:3]:
@@ -195,11 +189,7 @@ class Summary:
         return list(found.values())
 
     def number(self, value: float | None) -> str:
-        """A mean as text.
-
-        >>> Summary(Lifts("stars", 0, 0, ())).number(3.96)
-        '4.0'
-        """
+        """A mean as text."""
         return "–" if value is None else f"{value:.1f}" if self.unit else f"{value:,.4g}"
 
     def width(self, mean: Mean) -> float:
@@ -208,26 +198,13 @@ class Summary:
         return 100 * max(mean.mean or 0.0, 0.0) / largest if largest > 0 else 0.0
 
 
-def gap(each: Lift) -> float:
-    """How much higher answers are where an aspect is mentioned than where it is not."""
-    return each.apart.difference if each.apart else 0.0
-
-
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> listed(["rooms"]), listed(["rooms", "food", "price"])
-    ('rooms', 'rooms, food and price')
-    """
+    """Names in a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def period_name(label: str, unit: str) -> str:
-    """A period as people say it.
-
-    >>> period_name("2012-05", "month"), period_name("2012 Q2", "quarter"), period_name("2012-05-28", "week")
-    ('May 2012', 'Q2 2012', '28 May 2012')
-    """
+    """A period as people say it."""
     if unit == "month":
         year, month = label.split("-")
         return f"{date(int(year), int(month), 1):%b} {year}"
@@ -238,5 +215,4 @@ def period_name(label: str, unit: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
+    return shorten(" ".join(name.split()), MAX_NAME, len)

@@ -29,12 +29,7 @@ RANDOM, UNIFORM = "Random", "Uniform"
 
 @dataclass(frozen=True, eq=False)
 class Faithfulness:
-    """How faithful an attribution is on some texts.
-
-    >>> attention = Faithfulness("attention", np.full((2, 5), 0.3), np.full((2, 5), 0.1))
-    >>> round(attention.comprehensiveness, 3), round(attention.sufficiency, 3)
-    (0.3, 0.1)
-    """
+    """How faithful an attribution is on some texts."""
 
     name: str
     drop_without: np.ndarray  # (texts, shares): comprehensiveness

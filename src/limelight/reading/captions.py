@@ -30,11 +30,7 @@ MORE = "https://arxiv.org/abs/1703.03130"
 
 
 def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
-    """What the weights are, in a sentence; empty for an unknown way.
-
-    >>> method("left out of attention", "regression")
-    'Each weight is how far the value falls when no row reads the word. The weights do not add up to it.'
-    """
+    """What the weights are, in a sentence; empty for an unknown way."""
     sentence = METHODS.get(decided_by, "")
     if versus:
         both = "probability of this class if only these two are possible"
@@ -44,25 +40,13 @@ def method(decided_by: str, task: str = DEFAULT_TASK, versus: str = "") -> str:
 
 
 def median_line(answer: str, most: str, share: float) -> str:
-    """How the answer was chosen among ordered classes, of which `most` is the most probable one.
-
-    >>> median_line("3", "2", 0.407)
-    'The answer is the median: added up in order, the probabilities reach 50% at “3”. The most probable is...'
-    """
+    """How the answer was chosen among ordered classes, of which `most` is the most probable one."""
     line = f"The answer is the median: added up in order, the probabilities reach 50% at “{answer}”."
     return line if answer == most else f"{line} The most probable is “{most}”, with {100 * share:.1f}%."
 
 
 def sum_line(words: float, bias: float, task: str = DEFAULT_TASK, versus: str = "", label: str = "") -> str:
-    """What the words add up to; `label` is a class that it was asked for, rather than the predicted one.
-
-    >>> sum_line(0.59, 0.22)
-    'Without a word the probability would be 22%; the words bring it to 81%.'
-    >>> sum_line(-1.2, 3.4, "ordinal")
-    'Without a word the mean would be 3.40; the words bring it to 2.20.'
-    >>> sum_line(0.1, 0.2, "ordinal", versus="4", label="2")
-    'Without a word the probability of “2” beside “4” alone would be 20%; the words bring it to 30%.'
-    """
+    """What the words add up to; `label` is a class that it was asked for, rather than the predicted one."""
     if (amount := find_task(task).amount) and not versus:
         before, after = (f"{x:.2f}".replace("-", "−") for x in (bias, bias + words))
         return f"Without a word the {amount} would be {before}; the words bring it to {after}."
@@ -74,11 +58,7 @@ def sum_line(words: float, bias: float, task: str = DEFAULT_TASK, versus: str = 
 def joint_line(
     found: Sequence[tuple[str, str, JointWords]], task: str = DEFAULT_TASK, versus: str = ""
 ) -> str:
-    """Words that are read together, and how the answer changes without them.
-
-    >>> joint_line([("not", "good", JointWords((1, 2), (2, 3), 0.04, -0.09, 0.31))])
-    'Read together: “not good” (without both −31 points; without “not” −4, without “good” +9).'
-    """
+    """Words that are read together, and how the answer changes without them."""
     is_share = bool(versus) or not find_task(task).amount
 
     def change(fall: float) -> str:
@@ -100,11 +80,7 @@ UNITS = {"stars": " stars", "points": " points"}  # of an effect; a number has n
 
 
 def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
-    """Effects of aspects as they are shown: rounded so that the rounded ones add up, too.
-
-    >>> aspect_effects([-0.404, -0.404, 0.0], "stars"), aspect_effects([0.25], "points")
-    (['−0.40', '−0.41', '0.00'], ['+25.0'])
-    """
+    """Effects of aspects as they are shown: rounded so that the rounded ones add up, too."""
     digits = 1 if unit == "points" else 2
     exact = [x * (1000 if unit == "points" else 100) for x in parts]  # in hundredths, or tenths of a point
     counts = [math.floor(x) for x in exact]
@@ -115,11 +91,7 @@ def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
 
 
 def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, unit: str) -> str:
-    """The answer as a sum; `effects` are names and, as `aspect_effects` gives them, what they add.
-
-    >>> aspect_sum_line("+3.61", [("rooms", "−0.40"), ("rest", "+0.10")], "+3.31", "stars")
-    '3.61 without a word − 0.40 rooms + 0.10 rest = 3.31 stars'
-    """
+    """The answer as a sum; `effects` are names and, as `aspect_effects` gives them, what they add."""
     percent = "%" if unit == "points" else ""
     terms = "".join(f" {'−' if x[0] == '−' else '+'} {x.lstrip('+−')} {name}" for name, x in effects)
     amount = percent if percent else UNITS.get(unit, "")
@@ -129,15 +101,7 @@ def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, 
 def colours_line(
     label: str, without_colours: bool = False, task: str = DEFAULT_TASK, versus: str = ""
 ) -> str:
-    """What the colours, or the signs, mean for a class.
-
-    >>> colours_line("good")
-    'Orange words support “good”, blue words speak against it.'
-    >>> colours_line("4", task="ordinal", without_colours=True)
-    'Words above 0 raise the mean, words below 0 lower it.'
-    >>> colours_line("3", versus="5")
-    'Orange words speak for “3” rather than “5”, blue words for “5”.'
-    """
+    """What the colours, or the signs, mean for a class."""
     up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
     if versus:
         return f"{up} speak for “{label}” rather than “{versus}”, {down} for “{versus}”."
@@ -147,11 +111,7 @@ def colours_line(
 
 
 def rows_line(count: int) -> str:
-    """What a row is, for someone who has never heard of attention; a `count` of 0 leaves out how many.
-
-    >>> rows_line(24).partition(";")[0]
-    'The model reads the text 24 times at once'
-    """
+    """What a row is, for someone who has never heard of attention; a `count` of 0 leaves out how many."""
     often = f"{count} times" if count > 1 else "once" if count else "several times"
     return (
         f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
@@ -160,30 +120,18 @@ def rows_line(count: int) -> str:
 
 
 def rows_summary(count: int, most: Sequence[str]) -> str:
-    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them.
-
-    >>> rows_summary(24, ["“good, nice, great”", "row 7 (here “not”)"])
-    'What each row read: 24 rows; most for this answer: “good, nice, great”, row 7 (here “not”)'
-    """
+    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them."""
     found = f"{ROWS}: {count} {'row' if count == 1 else 'rows'}"
     return f"{found}; most for this answer: {', '.join(most)}" if most else found
 
 
 def row_in_line(row: int, name: str, word: str) -> str:
-    """A row by its name; without one by its number, from 0, and the word that it read most in a text.
-
-    >>> row_in_line(6, "", "not"), row_in_line(6, "soup, broth", "not")
-    ('row 7 (here “not”)', '“soup, broth”')
-    """
+    """A row by its name; without one by its number, from 0, and the word that it read most in a text."""
     return f"“{name}”" if name else f"row {row + 1} (here “{word}”)"
 
 
 def trust_sentence(measured: Any) -> str:
-    """How far to trust what decided, from the figures saved with a model; empty if there are none.
-
-    >>> trust_sentence({"texts": 100, "data": "held-out texts", "without": 0.314, "random": 0.062})
-    'On 100 held-out texts, the probability of the predicted class fell by 31 points without the words...'
-    """
+    """How far to trust what decided, from the figures saved with a model; empty if there are none."""
     if not isinstance(measured, dict):
         return ""
     try:

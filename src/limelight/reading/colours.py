@@ -21,22 +21,14 @@ class Theme:
 
 
 def levels(weights: np.ndarray, top: float) -> np.ndarray:
-    """The colour level, -9 to 9, of every weight; `top` is the weight with the strongest colour.
-
-    >>> levels(np.array([0.0, 0.02, 0.1, 0.4, -0.2]), top=0.4).tolist()
-    [0, 0, 2, 9, -4]
-    """
+    """The colour level, -9 to 9, of every weight; `top` is the weight with the strongest colour."""
     if top <= 0:
-        return np.zeros(len(weights), dtype=int)
+        return np.zeros(weights.shape, dtype=int)
     return np.asarray(np.clip(np.rint(weights * (LEVELS / top)), -LEVELS, LEVELS).astype(int))
 
 
 def colour_class(level: int) -> str:
-    """The CSS class of a colour level: h for support and attention, c for what speaks against.
-
-    >>> colour_class(9), colour_class(-4), colour_class(0)
-    ('h9', 'c4', '')
-    """
+    """The CSS class of a colour level: h for support and attention, c for what speaks against."""
     return f"{'h' if level > 0 else 'c'}{abs(level)}" if level else ""
 
 

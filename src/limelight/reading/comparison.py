@@ -10,12 +10,7 @@ from .reading import AnyReading, Shown, shorten_text
 
 @dataclass(frozen=True, eq=False)
 class ComparedText:
-    """One of the two texts, with the effect of each word on the similarity.
-
-    >>> text = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([0.1, 0.3]))
-    >>> text.words
-    ('Good', 'soup')
-    """
+    """One of the two texts, with the effect of each word on the similarity."""
 
     text: str
     offsets: np.ndarray  # (n, 2): where each word starts and ends in `text`
@@ -93,11 +88,7 @@ class Comparison(Shown):
 
 
 def largest_places(matrix: np.ndarray, count: int) -> list[tuple[int, int]]:
-    """Where the largest values of a matrix are, the largest first; of equal ones, the first comes first.
-
-    >>> largest_places(np.array([[1, 5], [7, 5]]), 2)
-    [(1, 0), (0, 1)]
-    """
+    """Where the largest values of a matrix are, the largest first; of equal ones, the first comes first."""
     flat, count = matrix.ravel(), max(0, min(count, matrix.size))
     least = np.partition(flat, -count)[-count] if count else np.inf  # sorting all of them takes far longer
     places = np.flatnonzero(flat >= least)

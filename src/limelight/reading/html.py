@@ -101,11 +101,10 @@ class WordPainter:
 
     def maps(self, heat: HeatMap, brief: bool) -> Markup:
         """The coloured text, or both texts of a pair; with `brief`, only passages of long texts."""
-        paint = self._passages if brief and self.picture.is_long else self._whole
-        if heat.clauses is not None:
-            paint = self._clauses
         found = [
-            f'<p dir="auto">{paint(heat, text)}</p>' if pieces.text else '<p class="empty">empty text</p>'
+            f'<p dir="auto">{self._text(heat, text, brief)}</p>'
+            if pieces.text
+            else '<p class="empty">empty text</p>'
             for text, pieces in enumerate(self.picture.texts)
         ]
         return Markup(f'<div class="texts">{"".join(found)}</div>')
@@ -146,28 +145,26 @@ class WordPainter:
         rows, columns = (list(range(size)) for size in links.matrix.shape)
         if links.matrix.size > _MAX_TABLE_CELLS:
             rows, columns = links.columns()
+        shades = levels(links.matrix, links.top)
         head = "".join(f"<th scope=col>{self.words[1][t]}" for t in columns)
         body = "\n".join(
             f"<tr><th scope=row dir=auto>{self.words[0][s]}"
-            + "".join(f"<td{_shade(links, s, t)}>{signed(links.matrix[s, t])}" for t in columns)
+            + "".join(f"<td{_shade(shades[s, t])}>{signed(links.matrix[s, t])}" for t in columns)
             for s in rows
         )
         return Markup(f"<thead><tr><th>{head}\n<tbody>\n{body}")
 
-    def _whole(self, heat: HeatMap, text: int) -> str:
-        return "".join(self._words(heat, text, 0, len(self.words[text]))) + self.gaps[text][-1]
-
-    def _passages(self, heat: HeatMap, text: int) -> str:
+    def _text(self, heat: HeatMap, text: int, brief: bool) -> str:
+        """The clauses of an aspect, the whole text or passages of it."""
+        if heat.clauses is not None:
+            return " <i>…</i> ".join("".join(self._words(heat, text, *each)).strip() for each in heat.clauses)
+        if not brief or not self.picture.is_long:
+            return "".join(self._words(heat, text, 0, len(self.words[text]))) + self.gaps[text][-1]
         parts, at = [], 0
         for first, end in passages(heat.levels[text]):
             parts += [self._ellipsis(heat, text, at, first), *self._words(heat, text, first, end)]
             at = end
         return "".join([*parts, self._ellipsis(heat, text, at, len(self.words[text]))]).strip()
-
-    def _clauses(self, heat: HeatMap, text: int) -> str:
-        """Each clause as a line that does not begin with the gap before it."""
-        drawn = ["".join(self._words(heat, text, *clause)).strip() for clause in heat.clauses or ()]
-        return " <i>…</i> ".join(drawn)
 
     def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
         written = self.gaps[text][first:end], self.words[text][first:end]
@@ -190,8 +187,7 @@ class WordPainter:
         return f' <i title="{end - first:,} words, {self.picture.number(heat)(total)} together">…</i> '
 
 
-def _shade(links: Links, s: int, t: int) -> str:
-    (level,) = levels(links.matrix[s, t : t + 1], links.top)
+def _shade(level: int) -> str:
     return f" class={colour_class(level)}" if level else ""
 
 

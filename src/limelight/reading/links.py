@@ -70,15 +70,7 @@ class Links:
 
 
 def make_links(comparison: Comparison, texts: Sequence[Pieces]) -> Links:
-    """The links of a comparison; words that are drawn as one piece count together.
-
-    >>> from limelight.reading import ComparedText, Comparison
-    >>> from limelight.reading.pieces import split_pieces
-    >>> soup = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([0.1, 0.3]))
-    >>> comparison = Comparison(soup, soup, 1.0, np.array([[0.3, -0.1], [-0.1, 0.9]]), together=np.eye(2))
-    >>> make_links(comparison, [split_pieces(soup), split_pieces(soup)]).pairs
-    [(1, 1, 0.9), (0, 0, 0.3)]
-    """
+    """The links of a comparison; words that are drawn as one piece count together."""
     first, second = texts
     both = comparison.matrix, comparison.nearest.astype(int)
     matrix, nearest = (second.weights(first.weights(each).T).T for each in both)
@@ -91,11 +83,7 @@ def word_name(text: Pieces, piece: int) -> str:
 
 
 def signed(number: float) -> str:
-    """A number with its sign, as people write it.
-
-    >>> signed(0.25), signed(-0.0514), signed(-1e-9)
-    ('0.250', '−0.051', '0.000')
-    """
+    """A number with its sign, as people write it."""
     text = f"{abs(number):.3f}"
     return f"−{text}" if number < 0 and float(text) else text
 

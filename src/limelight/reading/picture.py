@@ -166,15 +166,7 @@ class Picture:
 
 
 def make_picture(reading: Drawable) -> Picture:
-    """Make the picture of a reading or a comparison.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> picture = make_picture(GOOD_SOUP)
-    >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
-    [((0, 1), [0.7, 0.3])]
-    >>> picture.first.name, picture.first.levels[0].tolist()
-    ('What decided', [9, -3])
-    """
+    """Make the picture of a reading or a comparison."""
     if not isinstance(reading, Shown):
         message = f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
         raise LimelightError(message, code="argument-type")

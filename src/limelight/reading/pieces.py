@@ -55,17 +55,7 @@ class Pieces:
 
 
 def split_pieces(reading: Reading | ComparedText) -> Pieces:
-    """Split a reading's text into pieces.
-
-    >>> from limelight.reading import ComparedText
-    >>> offsets = np.array([[0, 4], [5, 6], [6, 8], [8, 9]])
-    >>> pieces = split_pieces(ComparedText("Nice 👩‍🍳!", offsets, np.ones(4, bool), np.zeros(4)))
-    >>> pieces.words, pieces.gaps
-    (['Nice', '👩‍🍳', '!'], ['', ' ', '', ''])
-    >>> offsets = np.array([[0, 1], [2, 4], [4, 7]])
-    >>> split_pieces(ComparedText("I can't", offsets, np.ones(3, bool), np.zeros(3))).words
-    ['I', "can't"]
-    """
+    """Split a reading's text into pieces."""
     text = reading.text
     spans: list[tuple[int, int]] = []
     firsts: list[int] = []
@@ -89,20 +79,12 @@ def _is_contracted(text: str, before: int, start: int, end: int) -> bool:
 
 
 def printable(text: str) -> str:
-    """Replace every control character by a visible stand-in; the length stays the same.
-
-    >>> printable("red: \\x1b[31m")
-    'red: ␛[31m'
-    """
+    """Replace every control character by a visible stand-in; the length stays the same."""
     return text.translate(_STAND_INS)
 
 
 def passages(levels: np.ndarray, *, most: int = 16) -> list[tuple[int, int]]:
-    """The passages (first, end) with the strongest colours, each with a few words around it.
-
-    >>> passages(np.array([0] * 20 + [9] + [0] * 20))
-    [(17, 24)]
-    """
+    """The passages (first, end) with the strongest colours, each with a few words around it."""
     strength = np.abs(levels)
     strongest = np.argsort(-strength, kind="stable")[:most]
     found: list[tuple[int, int]] = []
@@ -131,11 +113,7 @@ def _whole_characters(text: str, offsets: np.ndarray) -> Iterator[tuple[int, int
 
 
 def cuts(text: str) -> list[int]:
-    """The places, from 0 to the end, where a cut splits no visible character; in one pass over the text.
-
-    >>> cuts("a👩‍🍳b")
-    [0, 1, 4, 5]
-    """
+    """The places, from 0 to the end, where a cut splits no visible character; in one pass over the text."""
     found, halves = [0], 0  # halves of flags in a row
     for at in range(1, len(text)):
         halves = halves + 1 if is_flag_half(text[at - 1]) else 0

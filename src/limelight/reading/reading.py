@@ -388,11 +388,7 @@ def shorten_text(text: str) -> str:
 
 
 def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tuple[str, float]]:
-    """The words with the largest weights, by size; those that hardly count are left out.
-
-    >>> strongest(["not", "so", "good"], np.array([0.7, 0.001, -0.2]), 5)
-    [('not', 0.7), ('good', -0.2)]
-    """
+    """The words with the largest weights, by size; those that hardly count are left out."""
     size = np.abs(weights)
     order = np.argsort(-size, kind="stable")[:count]
     return [(words[k], float(weights[k])) for k in order if words[k] and size[k] >= LISTED_FROM * size.max()]

@@ -37,10 +37,6 @@ def row_words(
     `ids` (words,) and A (r, words) are those of all texts back to back, `lengths` (texts,) their numbers of
     words; ids below `special` are no words. By attention alone every row would list "the" and ".", which
     occur in every text.
-
-    >>> ids, A = np.tile([0, 1, 2, 2], 5), np.tile([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]], 5)
-    >>> row_words(["soup", "a", "b"], ids, A, np.full(5, 4))
-    [RowWords(words=((0, 0.75),), name='soup'), RowWords(words=(), name='')]
     """
     numbers, ids = np.unique(ids, return_inverse=True)
     ids, count = ids.reshape(-1), len(numbers)
@@ -81,11 +77,6 @@ def saved_names(facts: Mapping[str, Any], count: int) -> tuple[str, ...]:
     """The names of the rows of a model from what is saved with it; none unless there are `count`.
 
     Older folders have only the words of each row.
-
-    >>> saved_names({"row_names": ["people: man, boy", ""], "rows": [["man"], []]}, 2)
-    ('people: man, boy', '')
-    >>> saved_names({"rows": [["soup", "broth"], []]}, 2)
-    ('soup, broth', '')
     """
     names, rows = facts.get("row_names"), facts.get("rows")
     if isinstance(names, list) and len(names) == count:
@@ -102,21 +93,13 @@ def _list(words: list[str]) -> str:
 
 
 def says_little(name: str) -> bool:
-    """Whether a name is of a kind of small words, or a list of them.
-
-    >>> [says_little(name) for name in ("articles: the, a", "would, but", "negation: not, no", "soup, broth")]
-    [True, True, False, False]
-    """
+    """Whether a name is of a kind of small words, or a list of them."""
     kind, colon, _ = name.partition(": ")
     return kind in _LEAST if colon else bool(name) and all(map(is_function_word, name.split(", ")))
 
 
 def join_names(names: list[str]) -> str:
-    """One name for rows that read the same words in a text.
-
-    >>> join_names(["people: man, boy", "", "people: man, boy"]), join_names(["people: man", "red, blue"])
-    ('people: man, boy', 'people; red, blue')
-    """
+    """One name for rows that read the same words in a text."""
     named = list(dict.fromkeys(filter(None, names)))
     if len(named) < 2:
         return "".join(named)
@@ -137,9 +120,6 @@ def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[RowGroup, ...]:
 
     `attentions` holds A of one text, or of both texts of a pair, whose rows are then grouped together.
     A group is more informative the more rows it has and the fewer words they choose.
-
-    >>> group_rows((np.array([[0.3, 0.3, 0.4], [0.9, 0.1, 0.0], [0.8, 0.1, 0.1]]),))
-    (RowGroup(rows=(1, 2), focus=0.528...), RowGroup(rows=(0,), focus=0.008...))
     """
     attentions = tuple(A for A in attentions if A.shape[1])  # a text without words has no attention
     if not attentions:
@@ -159,11 +139,7 @@ def mean_row(A: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
 
 
 def focus(weights: np.ndarray) -> float:
-    """How concentrated the weights are: 0 when spread evenly, 1 when all on one word.
-
-    >>> focus(np.array([0.5, 0.5])), focus(np.array([1.0, 0.0]))
-    (0.0, 1.0)
-    """
+    """How concentrated the weights are: 0 when spread evenly, 1 when all on one word."""
     if len(weights) < 2:
         return 0.0
     positive = weights[weights > 0]

@@ -26,10 +26,6 @@ def to_svg(reading: Drawable, *, rows: bool = False) -> str:
     Without a prediction, the rows are what there is to see, and are always drawn.
 
     A comparison: the similarity, the texts, and lines between the words that belong together.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> to_svg(GOOD_SOUP)[:40]
-    '<svg xmlns="http://www.w3.org/2000/svg" '
     """
     picture = make_picture(reading)
     sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)

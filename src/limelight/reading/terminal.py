@@ -28,22 +28,6 @@ def to_terminal(
     """A reading for a terminal; `colour` and `width` are detected unless given.
 
     With `rows`, what each row read; without a prediction that is always shown.
-
-    >>> from limelight.reading.reading import GOOD_SOUP
-    >>> print(to_terminal(GOOD_SOUP, colour=False, rows=True))
-    good 80.0%
-    bad   ████                 0.200
-    good  ████████████████     0.800
-    <BLANKLINE>
-    What decided
-    Words above 0 support “good”, words below 0 speak against it.
-    Good soup
-      Good  +0.700
-      soup  -0.200
-    <BLANKLINE>
-    What each row read
-      Rows 1–2
-        Good 0.700, soup 0.300
     """
     picture = make_picture(reading)
     width = max(20, width or min(_MAX_WIDTH, shutil.get_terminal_size().columns))

@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from itertools import chain, compress, groupby, islice
+from itertools import chain, compress, groupby, islice, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from .index_folder import (
 from .shards import Shard, ShardEntry, cut_shards, living_texts, pack_shard, quantise, write_shard
 from .words import LANGUAGES, RULES, WordRules
 
-_Item = TypeVar("_Item")
 AnyModel = Model | Reader
 MAX_DELETED = 0.25  # of the texts of an index, before adding to it drops them
 MAX_ALIKE = 8  # neighbouring shards of a size, before adding joins them: each is a file to open and search
@@ -90,8 +89,7 @@ def open_model(config: IndexConfig, model: str | Path | None = None, precision: 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Keep other writers out, and remove what killed ones left."""
-    lock = beside(folder, "lock")  # whatever links lead to the folder
-    with locked(lock, f"{folder} is being written by another process"):
+    with locked(beside(folder, "lock"), f"{folder} is being written by another process"):
         remove_leftovers(folder)
         yield
 
@@ -121,7 +119,8 @@ def add_corpus(
     rules = WordRules(config.language, model.tokenizer)
     dead = ~living_texts(shards)
     with progress_bar(None, initial=before, disable=not progress) as bar:
-        for some, source.finished in _with_last(cut_shards(entries, config.shard_rows)):
+        for some, following in pairwise(chain(cut_shards(entries, config.shard_rows), [[]])):
+            source.finished = not following  # a corpus of one shard is added in one step
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
@@ -181,16 +180,6 @@ def _note_deleted(folder: Path, config: IndexConfig, dead: np.ndarray, places: l
     if places:
         dead[places] = True
         config.deleted = write_deleted(folder, dead)
-
-
-def _with_last(lists: Iterable[_Item]) -> Iterator[tuple[_Item, bool]]:
-    """Each, and whether it is the last: a corpus of one shard is added in one step."""
-    found = iter(lists)
-    for held in found:
-        for each in found:
-            yield held, False
-            held = each
-        yield held, True
 
 
 def delete_rows(folder: Path, keys: Iterable[Any]) -> int:

@@ -24,15 +24,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Corpus:
-    """Texts to index: a table, or texts in memory. `check` reads them, once.
-
-    >>> corpus = Corpus(["Good soup. Cold tea.", {"text": "Late train.", "stars": 1}])
-    >>> corpus.check("sentences")
-    >>> [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
-    [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
-    >>> list(corpus.entries())[1:]
-    [{'text': 'Late train.', 'row': 2, 'columns': {'stars': 1}}]
-    """
+    """Texts to index: a table, or texts in memory. `check` reads them, once."""
 
     def __init__(
         self, given: str | Path | Iterable[Row], text: str | None = None, on_bad: str = "error",

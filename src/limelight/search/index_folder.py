@@ -127,11 +127,7 @@ def remove_strays(folder: Path, config: IndexConfig) -> None:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file of an index may have this name.
-
-    >>> is_ours("index.json"), is_ours("thesis.txt")
-    (True, False)
-    """
+    """Whether a file of an index may have this name."""
     return name == FILE or any(each.fullmatch(name) for each in (_SHARD_NAME, _DELETED_NAME, _OLD_NAME))
 
 
@@ -142,12 +138,7 @@ def layout(folder: Path) -> FolderLayout:
 
 
 def read_config(folder: str | Path) -> IndexConfig:
-    """Read index.json and check all of it.
-
-    >>> read_config("no such folder")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: no such folder is not an index; make one with: limelight index
-    """
+    """Read index.json and check all of it."""
     try:
         return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
     except LimelightError as error:

@@ -37,12 +37,6 @@ class ExactSearch:
     A query is rounded to 14 bits and multiplied in whole numbers, so that the same vector finds the same
     texts on any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the
     16-bit sums of older processors.
-
-    >>> from limelight.search.shards import quantise
-    >>> nothing = np.zeros(0, np.uint8), np.zeros(3, np.int64)
-    >>> scores, places = ExactSearch(2).search([Shard(*quantise(np.eye(3)), *nothing)], np.eye(3)[1:2], 2)
-    >>> places.tolist(), scores.round(3).tolist()
-    ([[1, 0]], [[1.0, 0.0]])
     """
 
     def __init__(self, threads: int) -> None:
@@ -96,13 +90,7 @@ class ExactSearch:
 def score_places(
     shards: Sequence[Shard], q: np.ndarray, places: np.ndarray, extra: Maybe = None
 ) -> np.ndarray:
-    """The scores of one query (size,) at some places in order, to the bit as `ExactSearch` has them.
-
-    >>> from limelight.search.shards import quantise
-    >>> shard = Shard(*quantise(np.eye(3)), np.zeros(0, np.uint8), np.zeros(3, np.int64))
-    >>> score_places([shard, shard], np.eye(3)[1], np.array([3, 4])).round(3).tolist()
-    [0.0, 1.0]
-    """
+    """The scores of one query (size,) at some places in order, to the bit as `ExactSearch` has them."""
     planes, steps = split_query(q[None])
     step = steps[0] if steps[0] > 0 else np.float32(1)
     whole = _join(planes.astype(np.float64))[:, 0]  # products with bytes are whole numbers, and so exact
@@ -128,12 +116,7 @@ def _join(planes: np.ndarray) -> np.ndarray:
 
 
 def split_query(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Queries (q, size) as two planes of 7 bits, (size, 2 q), and the step of each query.
-
-    >>> planes, steps = split_query(np.array([[1.0, -0.5]]))
-    >>> planes.T.tolist(), [round(float(x), 3) for x in (planes[:, 0] * 127.0 + planes[:, 1]) * steps[0]]
-    ([[63, -32], [0, 63]], [1.0, -0.5])
-    """
+    """Queries (q, size) as two planes of 7 bits, (size, 2 q), and the step of each query."""
     steps = np.abs(Q).max(axis=1) / (HIGH * LOW)
     whole = np.rint(Q / np.where(steps > 0, steps, 1)[:, None])
     high = np.rint(whole / LOW)
@@ -178,15 +161,7 @@ class _Best:
 
 
 class ApproximateSearch:
-    """Finds nearly all of the vectors with the largest dot products; scores are those of `ExactSearch`.
-
-    >>> from limelight.search.shards import quantise
-    >>> nothing = np.zeros(0, np.uint8), np.zeros(3, np.int64)
-    >>> search = ApproximateSearch([Shard(*quantise(np.eye(3)), *nothing)], threads=2)
-    >>> scores, places = search.search(np.eye(3)[1:2], 2)
-    >>> places.tolist(), scores.round(3).tolist()
-    ([[1, 0]], [[1.0, 0.0]])
-    """
+    """Finds nearly all of the vectors with the largest dot products; scores are those of `ExactSearch`."""
 
     def __init__(self, shards: Sequence[Shard], threads: int, known: Signs | None = None) -> None:
         self._shards, self._threads = shards, threads
@@ -244,11 +219,7 @@ def count_candidates(k: int) -> int:
 
 
 def is_worthwhile(k: int, texts: int) -> bool:
-    """Whether approximate search is faster than exact search.
-
-    >>> is_worthwhile(10, 10_000), is_worthwhile(10, 9_999), is_worthwhile(100, 10_000)
-    (True, False, False)
-    """
+    """Whether approximate search is faster than exact search."""
     return TEXTS_PER_CANDIDATE * count_candidates(k) <= texts
 
 
@@ -259,10 +230,6 @@ def rotation(size: int) -> np.ndarray:
     Vectors differ a lot in a few of their numbers and little in others; once they are turned, each sign says
     about as much (docs/log/2026-11-19-rows-for-search.md). Of vectors in bytes the sums are exact in float32,
     up to 4,095 numbers: signs do not depend on blocks or threads.
-
-    >>> R = rotation(3) / 2048
-    >>> bool(np.allclose(R @ R.T, np.eye(3), atol=0.01))
-    True
     """
     drawn = np.random.default_rng(0).standard_normal((size, size))
     turned: np.ndarray = np.rint(2048 * np.linalg.qr(drawn)[0])
@@ -279,11 +246,7 @@ def _turned(vectors: np.ndarray) -> np.ndarray:
 
 
 def pack_signs(positive: np.ndarray) -> np.ndarray:
-    """(n, size) truth values as bits, (words, n): a word of 64 bits of all vectors, then the next.
-
-    >>> pack_signs(np.array([[True] * 65, [False] * 65])).tolist() == [[2**64 - 1, 0], [128, 0]]
-    True
-    """
+    """(n, size) truth values as bits, (words, n): a word of 64 bits of all vectors, then the next."""
     bits = np.packbits(positive, axis=1)
     bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
     return np.ascontiguousarray(bits.view("<u8").T)

@@ -36,12 +36,7 @@ POSTINGS: dict[str, type] = {
 
 
 def pack_postings(texts: Sequence[str], rules: WordRules) -> dict[str, np.ndarray]:
-    """The arrays of `POSTINGS` for the texts of a shard.
-
-    >>> found = pack_postings(["cold soup", "soup, soup"], WordRules())
-    >>> found["words"].tobytes(), found["places"].tolist(), found["counts"].tolist()
-    (b'coldsoup', [0, 0, 1], [1, 1, 2])
-    """
+    """The arrays of `POSTINGS` for the texts of a shard."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     found = [[numbers[form] for form in rules.forms(text)] for text in texts]
@@ -136,17 +131,7 @@ class WordQuery(NamedTuple):
 
 
 class WordSearch:
-    """BM25, divided by the most that the query's words could give: from 0 to 1 for any query and index.
-
-    >>> rules = WordRules()
-    >>> postings = Postings(**pack_postings(["cold soup", "hot soup", "late train"], rules))
-    >>> search = WordSearch([postings], rules)
-    >>> query = search.query("A cold soup")
-    >>> [round(float(score), 3) for score in search.scores(query)]
-    [0.335, 0.108, 0.0]
-    >>> search.best(query, 1), [(word, round(share, 3)) for word, share in search.shares(query, [0])[0]]
-    ([0], [('cold', 0.226), ('soup', 0.108)])
-    """
+    """BM25, divided by the most that the query's words could give: from 0 to 1 for any query and index."""
 
     def __init__(self, shards: Sequence[Postings], rules: WordRules) -> None:
         self.shards, self.rules = shards, rules
@@ -229,11 +214,7 @@ class WordSearch:
 
 
 def kth_highest(scores: np.ndarray, k: int) -> float:
-    """The k-th highest of many scores above 0, or else the least there is.
-
-    >>> kth_highest(np.array([3, 0, 5, 1], np.float32), 2), kth_highest(np.zeros(4, np.float32), 2) > 0
-    (3.0, True)
-    """
+    """The k-th highest of many scores above 0, or else the least there is."""
     least, sample = float(np.finfo(np.float32).tiny), scores[:: max(1, len(scores) // (16 * k))]
     if len(sample) >= k:  # the k-th highest of a few is no higher than that of all
         least = max(least, float(np.partition(sample, -k)[-k]))

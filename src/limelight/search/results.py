@@ -23,13 +23,7 @@ Results = Sequence[Sequence[Hit]]  # of each query
 
 
 def results_page(queries: Sequence[str], results: Results, title: str, rules: WordRules | None = None) -> str:
-    """A page of queries and their hits; it needs no network and no script. `rules` are those of the index.
-
-    >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 0, 3, None, {"price": 4})
-    >>> page = results_page(["broth"], [[hit]], "menu")
-    >>> "&lt;b&gt;Cold" in page, "row 3" in page
-    (True, True)
-    """
+    """A page of queries and their hits; it needs no network and no script. `rules` are those of the index."""
     environment, rules = templates(__package__), rules or WordRules()
     pairs = zip(queries, results, strict=True)
     found = [(query, list(zip(hits, _paint(hits, rules), strict=True))) for query, hits in pairs]
@@ -42,15 +36,13 @@ def _paint(hits: Sequence[Hit], rules: WordRules) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
     sides = [_effects(hit, rules) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
-    painted: list[Markup | None] = []
-    for side in sides:
-        if side is None:
-            painted.append(None)
-            continue
+
+    def paint(side: ComparedText) -> Markup:
         pieces = split_pieces(side)
         heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
-        painted.append(WordPainter(Picture((pieces,), heat)).maps(heat, brief=False))
-    return painted
+        return WordPainter(Picture((pieces,), heat)).maps(heat, brief=False)
+
+    return [None if side is None else paint(side) for side in sides]
 
 
 def _effects(hit: Hit, rules: WordRules) -> ComparedText | None:
@@ -77,11 +69,6 @@ def write_hits(
     """Write the hits of each query, best first, each with its row's other columns; print them without a path.
 
     Options are those of `write_table`; with `escaped`, csv and tsv have ' before what a spreadsheet runs.
-
-    >>> hit = Hit(0.5, "Cold soup", "menu.csv", 0, 3, None, {"price": 4}, matches=(("cold", 0.5),), key=3)
-    >>> write_hits(None, "csv", ["cold broth"], [[hit]])
-    query,rank,score,text,source,row,key,matches,pairs,price
-    cold broth,1,0.5,Cold soup,menu.csv,3,3,cold +0.500,,4
     """
     hits = [hit for found in results for hit in found]
     asked = [query for query, found in zip(queries, results, strict=True) for _ in found]

@@ -29,6 +29,7 @@ from ..errors import LimelightError, damaged
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import write_file
 from ..storage.json_file import parse_object
+from ..tables.rows import Row, chunks
 from .postings import POSTINGS, Postings, are_ends, pack_postings
 from .words import WordRules
 
@@ -122,11 +123,7 @@ def key_text(value: Any) -> str | None:
 
 
 def hash_keys(keys: Iterable[str]) -> np.ndarray:
-    """(keys,) uint64, to find keys without reading every row; two may share one.
-
-    >>> hash_keys(["7"]).tolist() == hash_keys(["7"]).tolist() != hash_keys(["8"]).tolist()
-    True
-    """
+    """(keys,) uint64, to find keys without reading every row; two may share one."""
     digests = (hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys)
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
@@ -149,24 +146,13 @@ def _parse_columns(line: bytes) -> dict[str, Any] | None:
 
 def cut_shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
     """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
-    some, held = list[dict[str, Any]](), 0
-    for entry in entries:
-        some.append(entry)
-        held += len(entry["text"])
-        if len(some) == rows or held >= SHARD_CHARACTERS:
-            yield some
-            some, held = [], 0
-    if some:
-        yield some
+    given = (Row(entry["text"], cells=entry) for entry in entries)
+    for some in chunks(given, rows, SHARD_CHARACTERS):
+        yield [row.cells for row in some]
 
 
 def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors (n, size) as bytes and scales; a vector is about scale * (bytes - 128).
-
-    >>> found, scales = quantise(np.array([[1.0, -0.5, 0.0]]))
-    >>> found.tolist(), bool(abs(scales[0] - 1 / 127) < 1e-9)
-    ([[255, 64, 128]], True)
-    """
+    """Vectors (n, size) as bytes and scales; a vector is about scale * (bytes - 128)."""
     scales = (np.abs(V).max(axis=1, initial=0) / 127).astype(np.float32)
     steps = np.rint(V / np.where(scales > 0, scales, 1)[:, None])
     return (steps + ZERO).astype(np.uint8), scales
@@ -176,13 +162,7 @@ def pack_shard(
     vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], rules: WordRules,
     key: str | None = None,
 ) -> bytes:  # fmt: skip
-    """The bytes of the file.
-
-    >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2, WordRules())
-    >>> from safetensors.numpy import load
-    >>> load(content)["ends"].tolist()
-    [38, 76]
-    """
+    """The bytes of the file."""
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass") for each in entries]
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
     joined = np.frombuffer(b"".join(lines), np.uint8)

@@ -28,11 +28,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 @lru_cache(2**17)
 def stem(word: str, language: str = "english") -> str:
-    """The stem of a word, in lower case.
-
-    >>> [stem(word) for word in ("Connected", "connections", "A320s", "1.8kg")]
-    ['connect', 'connect', 'a320s', '1.8kg']
-    """
+    """The stem of a word, in lower case."""
     word = word.casefold()
     if language == "none" or len(word) > MAX_STEMMED or not word.isalpha():
         return word
@@ -57,13 +53,7 @@ def singular(word: str) -> str:
 
 @dataclass(frozen=True)
 class WordRules:
-    """How the words of an index are found: without those that its model must not read.
-
-    >>> WordRules().find("Top-up fees of 1.8kg")
-    [(0, 3, 'top'), (4, 6, 'up'), (7, 11, 'fee'), (12, 14, 'of'), (15, 20, '1.8kg')]
-    >>> WordRules(tokenizer=Tokenizer.from_words([]).forbid(["hilton"])).find("The Hilton-style fees")
-    [(0, 3, 'the'), (17, 21, 'fee')]
-    """
+    """How the words of an index are found: without those that its model must not read."""
 
     language: str = "english"
     tokenizer: Tokenizer | None = None  # the model's
@@ -89,9 +79,5 @@ class WordRules:
 
 
 def find_words(text: str) -> list[tuple[int, int, str]]:
-    """Where each word of a text starts and ends, and its form without a plural's s, which people can read.
-
-    >>> find_words("Top-up fees")
-    [(0, 3, 'top'), (4, 6, 'up'), (7, 11, 'fee')]
-    """
+    """Where each word of a text starts and ends, and its form without a plural's s, which people can read."""
     return [(*match.span(), singular(match[0])) for match in _WORDS.finditer(text)]
