@@ -80,17 +80,7 @@ class Parts:
 
 
 def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, overwrite: bool = False) -> None:
-    """Write a folder, all of it or nothing.
-
-    >>> import tempfile
-    >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
-    >>> words = Tokenizer.from_words(["good", "bad"])
-    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
-    >>> with tempfile.TemporaryDirectory() as path:
-    ...     save_folder(path, Parts(recipe, words, weights, labels=[1, 5]))
-    ...     open_folder(path).labels
-    (1, 5)
-    """
+    """Write a folder, all of it or nothing."""
     recipe, tokenizer, pair, thresholds = parts.recipe, parts.tokenizer, parts.pair, parts.thresholds
     task, facts = find_task(recipe.text.task).name, to_json_values(parts.facts)
     kind = "reader" if parts.is_reader else ("text", "pair")[pair]
@@ -192,11 +182,7 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
 
 
 def is_reader(name: str | Path) -> bool:
-    """Whether this names one of our readers, which a model folder of that name hides.
-
-    >>> is_reader("reader"), is_reader("reader-fast"), is_reader("model")
-    (True, True, False)
-    """
+    """Whether this names one of our readers, which a model folder of that name hides."""
     return str(name) in (BUNDLED.name, FAST.name, MULTILINGUAL) and not any(
         (place / "config.json").exists() for place in (Path(name), *old_folders(name))
     )
@@ -219,11 +205,7 @@ def folder_of(name: str | Path) -> Path:
 
 
 def is_reader_folder(name: str | Path) -> bool:
-    """Whether a folder holds a reader.
-
-    >>> is_reader_folder("reader"), is_reader_folder("no such folder")
-    (True, False)
-    """
+    """Whether a folder holds a reader."""
     return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
@@ -274,11 +256,7 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
 
 
 def forbidden_words(fact: Any) -> frozenset[str]:
-    """The words that a model must not read, which config.json has as a fact, checked; none if it has none.
-
-    >>> sorted(forbidden_words({"words": ["hilton", "marriott"], "history": []}))
-    ['hilton', 'marriott']
-    """
+    """The words that a model must not read, which config.json has as a fact, checked; none if it has none."""
     if fact is None:
         return frozenset()
     words: Any = fact["words"] if isinstance(fact, dict) and fact.keys() == {"words", "history"} else None

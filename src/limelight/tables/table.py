@@ -31,15 +31,7 @@ Item = tuple[int, Any, str | None]  # a row's number, its cells, or what is wron
 
 
 def open_table(path: str | Path) -> Table:
-    """Open a table, of any format.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
-    >>> _ = path.write_text("stars,text\\n5,Good soup.\\n")
-    >>> with open_table(path) as table:
-    ...     table.names, list(table.rows(["text"]))
-    (['stars', 'text'], [['Good soup.']])
-    """
+    """Open a table, of any format."""
     path = Path(path)
     check_file(file_of(path))
     table = _KINDS.get(table_format(path), _CsvTable)(path)

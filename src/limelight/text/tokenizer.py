@@ -75,10 +75,6 @@ class Tokenizer:
         that has such a word between marks ("hilton/marriott").
 
         Nothing else knows of them: neither ids nor offsets nor words of a text have them.
-
-        >>> tokenizer = Tokenizer.from_words(["good"]).forbid(["hilton"])
-        >>> tokenizer.split("The Hilton is good"), tokenizer.encode(["Hilton good"])[0].tolist()
-        (['The', 'is', 'good'], [2])
         """
         other = copy.copy(self)
         other._numbers = None
@@ -121,11 +117,7 @@ class Tokenizer:
     def from_words(
         cls, words: Sequence[str], *, lowercase: bool = True, split_characters: bool = True
     ) -> Tokenizer:
-        """A tokenizer with exactly these words, in this order, from id 2 on.
-
-        >>> Tokenizer.from_words(["good", "bad"]).locate("Bad, good")[0].tolist()
-        [3, 1, 2]
-        """
+        """A tokenizer with exactly these words, in this order, from id 2 on."""
         ids = {word: number for number, word in enumerate((*SPECIAL, *words))}
         if len(ids) != len(words) + len(SPECIAL):
             raise LimelightError(
@@ -154,22 +146,14 @@ class Tokenizer:
         write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
-        """Rules and vocabulary as the text of a tokenizer.json.
-
-        >>> Tokenizer.from_words(["good"]).to_json()[-60:]
-        '"vocab":{"<pad>":0,"<unk>":1,"good":2},"unk_token":"<unk>"}}'
-        """
+        """Rules and vocabulary as the text of a tokenizer.json."""
         if not self._json:
             self._json = self._tokenizer.to_str()
         return self._json
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids.
-
-        >>> Tokenizer.from_words(["good"]).hash == Tokenizer.from_words(["bad"]).hash
-        False
-        """
+        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -199,11 +183,7 @@ class Tokenizer:
         return [text[start:end] for start, end in self._located(text)[1]]
 
     def words(self, text: str) -> list[str]:
-        """The words as the vocabulary has them: in lower case, if it is.
-
-        >>> Tokenizer.from_words([]).words("Good SOUP")
-        ['good', 'soup']
-        """
+        """The words as the vocabulary has them: in lower case, if it is."""
         return self._numbering.split(text)
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
@@ -217,12 +197,7 @@ class Tokenizer:
         return np.asarray(ids or [UNKNOWN], np.int32), np.asarray(offsets or [(0, 0)], np.int32)
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of all texts back to back, and the number of words of each.
-
-        >>> ids, lengths = Tokenizer.from_words(["good"]).encode(["good day", "", "Good"])
-        >>> ids.tolist(), lengths.tolist()
-        ([2, 1, 1, 2], [2, 1, 1])
-        """
+        """Ids of all texts back to back, and the number of words of each."""
         ids, lengths, _ = self.encode_open(texts)
         ids[ids >= len(self)] = UNKNOWN
         return ids, lengths
@@ -248,11 +223,7 @@ class Tokenizer:
         return ids, lengths, found.words
 
     def find_ids(self, words: Sequence[str]) -> np.ndarray:
-        """(words,) int32: the id of each word, which is as `words` gives it.
-
-        >>> Tokenizer.from_words(["good"]).find_ids(["good", "soup"]).tolist()
-        [2, 1]
-        """
+        """(words,) int32: the id of each word, which is as `words` gives it."""
         return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def _merge(
@@ -283,11 +254,7 @@ class Tokenizer:
         return self._numbers
 
     def blank_forbidden(self, text: str) -> str:
-        """The text with spaces in place of forbidden words: the others stay where they are.
-
-        >>> Tokenizer.from_words([]).forbid(["hilton"]).blank_forbidden("The Hilton/Ritz is good")
-        'The             is good'
-        """
+        """The text with spaces in place of forbidden words: the others stay where they are."""
         if not self.forbidden:
             return text
         text = self._numbering.blank_divided(text)
@@ -318,9 +285,6 @@ def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> l
     """The most frequent words first, and equally frequent ones in alphabetical order.
 
     A word of more than `LONGEST` characters takes up its place among `max_words`, but is none of them.
-
-    >>> choose_words({"soup": 1, "b": 2, "a": 2}, min_count=2, max_words=9)
-    ['a', 'b']
     """
     if min_count < 1 or max_words < 1:
         raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
@@ -337,11 +301,7 @@ def check_several(texts: Iterable[str]) -> None:
 
 
 def has_joined_characters(words: Iterable[str]) -> bool:
-    """Whether words of scripts without spaces are longer than a character: they were split by spaces alone.
-
-    >>> has_joined_characters(["soup", "汤"]), has_joined_characters(["牛肉汤"])
-    (False, True)
-    """
+    """Whether words of scripts without spaces have several characters: they were split by spaces alone."""
     cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
     return any(len(cut(word)) > 1 for word in filterfalse(str.isascii, words))
 
