@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, compress, filterfalse
@@ -37,7 +36,7 @@ from ..tables.rows import Row, chunks
 from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
-from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces, split_words
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces
 
 PAD = 0
 UNKNOWN = 1
@@ -50,11 +49,9 @@ LONGEST = 1024  # characters of a word in the vocabulary: more is a file without
 class Tokenizer:
     """Splits text into words and gives each its id; made from the text of a tokenizer.json.
 
-    >>> tokenizer = Tokenizer.train(["I don't like it.", "I like it!"])
-    >>> tokenizer.split("I don't!")
-    ['I', 'do', "n't", '!']
-    >>> tokenizer.vocabulary[:5]
-    ('<pad>', '<unk>', 'i', 'it', 'like')
+    >>> tokenizer = Tokenizer.from_words(["i", "do"])
+    >>> tokenizer.split("I don't!"), tokenizer.encode(["I don't!"])[0].tolist()
+    (['I', 'do', "n't", '!'], [2, 3, 1, 1])
     """
 
     def __init__(self, text: str) -> None:
@@ -62,7 +59,7 @@ class Tokenizer:
         self._json = text
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
-        self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
+        self.ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
         in_order = list(ids.values()) == list(range(len(ids)))
         self.vocabulary: tuple[str, ...] = tuple(ids if in_order else sorted(ids, key=ids.__getitem__))
         self._built: tokenizers.Tokenizer | None = None
@@ -88,30 +85,8 @@ class Tokenizer:
         Without a lock, which a fork could copy while it is held: two threads may both build it.
         """
         if self._built is None:
-            self._built = build_tokenizer(self._ids, self.lowercase, self.split_characters)
+            self._built = build_tokenizer(self.ids, self.lowercase, self.split_characters)
         return self._built
-
-    @classmethod
-    def train(
-        cls,
-        texts: Iterable[str],
-        *,
-        lowercase: bool = True,
-        min_count: int = 1,
-        max_words: int = 100_000,
-        split_characters: bool = True,
-    ) -> Tokenizer:
-        """Count the words of `texts` (read once, not kept) and keep those of `choose_words`.
-
-        >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
-        ('<pad>', '<unk>', 'b', 'c')
-        """
-        check_several(texts)
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(split_words(text, lowercase, split_characters))
-        words = choose_words(counts, min_count, max_words)
-        return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
     @classmethod
     def from_words(
@@ -162,15 +137,6 @@ class Tokenizer:
     @property
     def count(self) -> int:
         return len(self)
-
-    @property
-    def ids(self) -> Mapping[str, int]:
-        """The id of every word in the vocabulary.
-
-        >>> Tokenizer.from_words(["good"]).ids["good"]
-        2
-        """
-        return self._ids
 
     def split(self, text: str) -> list[str]:
         """The words, as they are in the text.
@@ -224,7 +190,7 @@ class Tokenizer:
 
     def find_ids(self, words: Sequence[str]) -> np.ndarray:
         """(words,) int32: the id of each word, which is as `words` gives it."""
-        return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
+        return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def _merge(
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
@@ -250,7 +216,7 @@ class Tokenizer:
     def _numbering(self) -> Numbering:
         if self._numbers is None:
             options = self.lowercase, self.split_characters, self.forbidden
-            self._numbers = Numbering(*options, known=self._ids, none=UNKNOWN)
+            self._numbers = Numbering(*options, known=self.ids, none=UNKNOWN)
         return self._numbers
 
     def blank_forbidden(self, text: str) -> str:
@@ -275,7 +241,7 @@ class Tokenizer:
     def _located_all(self, text: str) -> list[tuple[int, tuple[int, int]]]:
         """The same for each word, forbidden or not."""
         if text.isascii():
-            get, words = self._ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
+            get, words = self.ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
             return [(get(word[0], UNKNOWN), word.span()) for word in words]
         encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         return list(zip(encoding.ids, encoding.offsets, strict=True))
