@@ -22,7 +22,7 @@ from .excel import ExcelTable
 from .formats import BoundedLines, file_of, join_names, shorten, table_format
 from .parquet import ParquetTable
 
-__all__ = ["Table", "Values", "column_names", "open_table", "read_values"]
+__all__ = ["Table", "Values", "column_names", "open_table"]
 
 LINE = "text"  # the one column of a file of lines
 MAX_ARRAY = 2**28  # characters of a JSON array, which is held in memory
@@ -47,12 +47,6 @@ def column_names(path: Path) -> list[str]:
     """The names of a table's columns: the csv header, the parquet schema, the keys of the first JSON rows."""
     with open_table(path) as table:
         return table.names
-
-
-def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Values]:
-    """The `wanted` columns of every row of a table, as `Table.rows` gives them."""
-    with open_table(path) as table:
-        yield from table.rows(wanted)
 
 
 class _Bytes(io.BufferedIOBase):
