@@ -159,10 +159,10 @@ class Chooser:
 
 
 def start_of(
-    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = "", loaded: Start | None = None
+    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = ""
 ) -> tuple[Recipe, Start | None]:
-    """The recipe with the sizes of the weights it starts from, if any, and these, which may be `loaded`."""
+    """The recipe with the sizes of the weights it starts from, if any, and these."""
     if not recipe.text.start:
         return recipe, None
-    start = loaded or load_start(recipe.text.start, folder)
+    start = load_start(recipe.text.start, folder)
     return start.fit_recipe(recipe, given), start

@@ -43,12 +43,7 @@ def number_words(
 
     A text without words has one, `NO_WORD`.
     """
-    return _open_numbering(lowercase, split_characters, frozenset(forbidden)).number(texts)
-
-
-@lru_cache(maxsize=8)
-def _open_numbering(lowercase: bool, split_characters: bool, forbidden: frozenset[str]) -> Numbering:
-    return Numbering(lowercase, split_characters, forbidden)
+    return _numbering(lowercase, split_characters, frozenset(forbidden)).number(texts)
 
 
 class Numbering:
@@ -111,6 +106,9 @@ class Numbering:
         if not self.forbidden:
             return words
         return [word for word in words if not is_forbidden(word, self.forbidden)]
+
+
+_numbering = lru_cache(maxsize=8)(Numbering)
 
 
 class WordNumbers(dict[str, int]):
