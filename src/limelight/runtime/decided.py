@@ -44,7 +44,7 @@ def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
     return "sum" if HEADS[recipe.head].is_linear else "linear part"
 
 
-def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
+def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int) -> np.ndarray:
     """(n,): the sum over rows of A_rt <W_r, h_t>, for A (r, n), H (n, 2u) and W (r, 2u) of one text.
 
     The last `max_rows` rows are max-pooled: each of their units belongs to the word where it is largest.

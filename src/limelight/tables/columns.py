@@ -31,7 +31,11 @@ _ambiguous = partial(LimelightError, code="column-ambiguous")
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns to read."""
+    """The names of the columns to read.
+
+    >>> str(Columns("review", "stars"))
+    'text column: review, label column: stars'
+    """
 
     text: str
     label: str | None = None
