@@ -9,7 +9,7 @@ make it run code. `sha256` pins a model that you know.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite, prod
@@ -217,11 +217,13 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None, modules:
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
     with open_saved(folder_of(path), sha256) as saved:
-        if saved.config["kind"] == "reader" and saved.config["format"] == 1:
+        kind = saved.config["kind"]
+        if kind == "reader" and saved.config["format"] == 1:
             recipe, tokenizer, weights, facts = read_old_reader(saved)
-            about = facts, None, saved.version, saved.sha256
-            return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, modules)
+            found = Parts(recipe, tokenizer, without_special(weights), facts=facts)
+        else:
+            found = _read_fast(saved) if kind == "fast" else _read_folder(saved, modules)
+        return replace(found, version=saved.version, sha256=saved.sha256)
 
 
 def _read_fast(saved: SavedFiles) -> Parts:
@@ -232,8 +234,7 @@ def _read_fast(saved: SavedFiles) -> Parts:
     weights = _read_weights(saved, own)
     weights |= {name: reader.weights[name] for name in packing.TABLES}
     check_weights(weights, expected)
-    about = saved.config["facts"], None, saved.version, saved.sha256
-    return Parts(recipe, reader.tokenizer, weights, (), False, *about)
+    return replace(reader, recipe=recipe, weights=weights, facts=saved.config["facts"])
 
 
 def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
@@ -251,8 +252,7 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
     weights = _read_weights(saved, expected)
     check_weights(weights, expected)
-    about = config["facts"], thresholds, saved.version, saved.sha256
-    return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
+    return Parts(recipe, tokenizer, weights, labels, pair, config["facts"], thresholds, modules=modules)
 
 
 def forbidden_words(fact: Any) -> frozenset[str]:
