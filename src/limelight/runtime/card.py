@@ -215,11 +215,7 @@ def yaml(value: Any) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted.
-
-    >>> print(cell("a|b"), cell(0.5), cell(3))
-    a\\|b 0.5000 3
-    """
+    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted."""
     return f"{value:.4f}" if isinstance(value, float) else quote(value).replace("|", "\\|")
 
 

@@ -148,12 +148,7 @@ def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Ans
 
 
 def overview(curve: Sequence[Answered], rows: int) -> list[tuple[Answered, float, float]]:
-    """Some points of a curve, from all answers to the surest tenth, each with the interval of its precision.
-
-    >>> [(point.threshold, round(low, 2), round(high, 2)) for point, low, high in
-    ...     overview([Answered(0.4, 1.0, 0.6), Answered(0.8, 0.5, 0.8)], rows=100)]
-    [(0.4, 0.5, 0.69), (0.8, 0.67, 0.89)]
-    """
+    """Points of a curve, from all answers to the surest tenth, each with the interval of its precision."""
     points = [min(curve, key=lambda point: abs(point.share - share)) for share in (1, 0.75, 0.5, 0.25, 0.1)]
     return [(each, *wilson(each.precision, each.share * rows)) for each in dict.fromkeys(points)]
 

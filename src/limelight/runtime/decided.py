@@ -34,11 +34,7 @@ def is_sum(recipe: ModelRecipe, pair: bool) -> bool:
 
 
 def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
-    """How it is found what decided: a key of captions.METHODS.
-
-    >>> [attribution_method(ModelRecipe(head="linear"), pair) for pair in (False, True)]
-    ['sum', 'left out of attention']
-    """
+    """How it is found what decided: a key of captions.METHODS."""
     if not is_sum(recipe, pair):
         return "left out of attention"
     return "sum" if HEADS[recipe.head].is_linear else "linear part"
@@ -94,11 +90,6 @@ def word_losses(
 
 
 def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]) -> np.ndarray:
-    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero.
-
-    >>> M, product = [np.array([[2.0], [3.0]])] * 2, lambda M, M2: (M * M2).sum(axis=1)
-    >>> row_losses(product, np.array([13.0]), M).ravel().tolist()
-    [4.0, 9.0]
-    """
+    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero."""
     others = 1 - np.eye(len(M[0]), dtype=M[0].dtype)[:, :, None]  # (r, r, 1)
     return np.asarray(logits - classify(*(others * m for m in M)))

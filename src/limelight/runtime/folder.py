@@ -156,12 +156,6 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
     """Convert labels to plain Python strings, numbers and booleans; they must be distinct.
 
     A classifier into classes needs two of them at least.
-
-    >>> plain_labels(np.array([1, 5]))
-    (1, 5)
-    >>> plain_labels(["bad"])
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: a classifier needs at least two labels; got ['bad']
     """
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for label in plain:

@@ -27,9 +27,6 @@ def to_json_values(value: Any, other: Callable[[Any], Any] | None = None) -> Any
     """Turn NumPy numbers and tuples into Python's own types, and what is not finite into None.
 
     What JSON has no form for is an error, or what `other` makes of it.
-
-    >>> to_json_values({"loss": float("nan"), "rows": np.int64(3), "sizes": (1, 2)})
-    {'loss': None, 'rows': 3, 'sizes': [1, 2]}
     """
     if value is None or isinstance(value, str | int):
         return value

@@ -244,11 +244,7 @@ def check_types(labels: Iterable[Label]) -> set[type]:
 
 
 def _normalise(label: Label) -> tuple[type, Any]:
-    """A label, however a format writes it: a csv file has text for 0.5, 3 and True.
-
-    >>> [_normalise(a) == _normalise(b) for a, b in [("0.50", 0.5), ("true", True), ("03", 3)]]
-    [True, True, False]
-    """
+    """A label, however a format writes it: a csv file has text for 0.5, 3 and True."""
     if isinstance(label, str):
         text: str = compose(label)
         if _NUMBER.fullmatch(text):
@@ -262,10 +258,6 @@ def _normalise(label: Label) -> tuple[type, Any]:
 
 
 def readable(name: str) -> str | None:
-    """The name of a class as words, or None where it says nothing: a number, a letter.
-
-    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
-    ('card arrival', 'very Positive', None, None)
-    """
+    """The name of a class as words, or None where it says nothing: a number, a letter."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
     return apart if re.search(r"[^\W\d_]{2}", apart) else None

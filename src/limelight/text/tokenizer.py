@@ -139,13 +139,7 @@ class Tokenizer:
         return len(self)
 
     def split(self, text: str) -> list[str]:
-        """The words, as they are in the text.
-
-        >>> Tokenizer.from_words([]).split("Mr. O'Neil's 20% off...")
-        ['Mr.', "O'Neil", "'s", '20', '%', 'off', '...']
-        >>> Tokenizer.from_words([]).split("我的iPhone很好")
-        ['我', '的', 'iPhone', '很', '好']
-        """
+        """The words, as they are in the text."""
         return [text[start:end] for start, end in self._located(text)[1]]
 
     def words(self, text: str) -> list[str]:
@@ -153,12 +147,7 @@ class Tokenizer:
         return self._numbering.split(text)
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
-
-        >>> ids, offsets = Tokenizer.from_words(["good"]).locate("so GOOD")
-        >>> ids.tolist(), offsets.tolist()
-        ([1, 2], [[0, 2], [3, 7]])
-        """
+        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0."""
         ids, offsets = self._located(text)
         return np.asarray(ids or [UNKNOWN], np.int32), np.asarray(offsets or [(0, 0)], np.int32)
 
@@ -172,10 +161,6 @@ class Tokenizer:
         """The same, but words outside the vocabulary have ids after it, by their places in the list.
 
         Those of texts that `tokenizers` splits stay unknown: texts in scripts without spaces.
-
-        >>> ids, lengths, others = Tokenizer.from_words(["good"]).encode_open(["good day", "Day!"])
-        >>> ids.tolist(), lengths.tolist(), others
-        ([2, 3, 3, 4], [2, 2], ['day', '!'])
         """
         check_several(texts)
         texts = list(texts)
