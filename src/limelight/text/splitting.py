@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,6 @@ from .rules import CHARACTERS, NUMBER_ABBREVIATIONS, WORD, ascii_rules
 
 if TYPE_CHECKING:
     import tokenizers
-
-
-from collections.abc import Iterator
 
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
