@@ -5,6 +5,11 @@ from __future__ import annotations
 import csv
 import random
 from pathlib import Path
+from typing import Any
+
+from limelight.config.recipe import TextRecipe
+from limelight.text.encode import encode_texts
+from limelight.text.tokenizer import Tokenizer
 
 GOOD = ("good", "lovely", "fresh", "warm", "friendly")
 BAD = ("cold", "stale", "rude", "slow", "bland")
@@ -66,3 +71,8 @@ def write_csv(path: Path, **columns: list) -> Path:
 def review_table(path: Path, count: int = 200, seed: int = 0) -> Path:
     texts, stars = reviews(count, seed)
     return write_csv(path, text=texts, stars=stars)
+
+
+def words_of(texts: list[str], **options: Any) -> Tokenizer:
+    """A tokenizer with the words of these texts, as training has it."""
+    return encode_texts(texts, recipe=TextRecipe(**options), holdout=0).tokenizer

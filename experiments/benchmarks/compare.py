@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from reader import spearman
@@ -22,7 +21,7 @@ import limelight
 from limelight.bundled import sentences
 from limelight.reading import ComparedText, Comparison
 from limelight.runtime.reader import Reader
-from limelight.tables.table import read_values
+from limelight.tables.table import open_table
 
 PLANTED = [
     "zebra", "piano", "glacier", "lawyer", "vaccine", "orchid", "submarine", "tax", "bakery", "comet",
@@ -43,7 +42,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     reader, random = limelight.load("reader", threads=1), np.random.default_rng(args.seed)
-    rows = list(read_values(Path(args.table), [args.first, args.second]))
+    rows = list(open_table(args.table).rows([args.first, args.second]))
     chosen = random.choice(len(rows), min(args.pairs, len(rows)), replace=False)
     pairs = [(rows[k][0], rows[k][1]) for k in chosen]
     print_agreement(reader, pairs)

@@ -26,7 +26,7 @@ import torch
 
 from limelight.config.presets import preset
 from limelight.runtime.decided import most_weighted
-from limelight.runtime.start import load_start, start_of
+from limelight.runtime.start import load_start
 from limelight.text.dataset import Dataset, Split
 from limelight.text.metrics import spearman
 from limelight.text.questions import Probability, softmax
@@ -49,7 +49,7 @@ Pictures = dict[str, list[np.ndarray]]
 def train(dataset: Dataset, seed: int, options: dict[str, Any]) -> Fitted:
     start = load_start("reader")
     dataset = replace(dataset, vectors=start.vectors(dataset.tokenizer.vocabulary).matrix)
-    recipe, start = start_of(preset("small").override(seed=seed, **options), loaded=start)
+    recipe = start.fit_recipe(preset("small").override(seed=seed, **options))
     return fit(dataset, recipe, start=start, show=False)
 
 

@@ -32,7 +32,8 @@ from spread import spread
 
 from limelight import TextClassifier
 from limelight.bundled import sentences
-from limelight.text.tokenizer import Tokenizer
+from limelight.config.recipe import TextRecipe
+from limelight.text.encode import encode_texts
 from limelight.text.vectors import read_vectors
 
 SIZES = {
@@ -108,7 +109,8 @@ class Task:
         """(rows, d) of the training and of the judged texts."""
         texts = (self.train[0], self.judged[0])
         if kind == "mean":
-            tokenizer = Tokenizer.train([text for both in texts for text in both])
+            both = [text for some in texts for text in some]
+            tokenizer = encode_texts(both, recipe=TextRecipe(), holdout=0).tokenizer
             table = read_vectors(self.options.vectors, tokenizer.vocabulary, seed=0)
             known = np.where(table.found[:, None], table.matrix, 0)
             return tuple(np.stack([known[tokenizer.locate(t)[0]].mean(axis=0) for t in x]) for x in texts)  # type: ignore[return-value]

@@ -33,6 +33,7 @@ from torch.nn import functional as F
 
 from limelight import bundled
 from limelight.config.presets import preset
+from limelight.config.recipe import TextRecipe
 from limelight.network.parts import rows_of, shapes
 from limelight.runtime import gpu
 from limelight.runtime.batches import Sentences, chunks
@@ -40,8 +41,8 @@ from limelight.runtime.devices import PRECISIONS
 from limelight.runtime.gpu import TorchRunner, in_order
 from limelight.runtime.model import Model
 from limelight.runtime.reader import load
+from limelight.text.encode import encode_texts
 from limelight.text.parallel import count_cores
-from limelight.text.tokenizer import Tokenizer
 
 BATCH_WORDS = (16_384, 32_768, 65_536, 131_072, 262_144)
 MODELS = ("reader", "small", "paper")
@@ -237,7 +238,7 @@ def ranks(values: np.ndarray) -> np.ndarray:
 def paper_parts(texts: list[str]) -> Figures:
     """The paper's sizes, with random weights: speed does not depend on them."""
     recipe, random = preset("yelp"), np.random.default_rng(0)
-    words = Tokenizer.train(texts[:50_000], lowercase=False)
+    words = encode_texts(texts[:50_000], recipe=TextRecipe(lowercase=False), holdout=0).tokenizer
     sizes = shapes(recipe.model, len(words), 5, pair=False)
     weights = {name: random.normal(0, 0.08, size).astype(np.float32) for name, size in sizes.items()}
     return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": list("12345")}

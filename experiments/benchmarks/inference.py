@@ -33,11 +33,12 @@ from recipes import recipes
 from torch import nn
 
 from limelight.config.presets import preset
-from limelight.config.recipe import ModelRecipe, Recipe
+from limelight.config.recipe import ModelRecipe, Recipe, TextRecipe
 from limelight.network.parts import shapes
 from limelight.runtime.model import Model
 from limelight.tables.columns import choose_columns
 from limelight.tables.rows import TableRows
+from limelight.text.encode import encode_texts
 from limelight.text.tokenizer import Tokenizer
 
 LABELS = tuple("12345")
@@ -80,6 +81,10 @@ class Plain(nn.Module):
             sentences = torch.from_numpy(ids).long().split(lengths.tolist())
             found.append(self(nn.utils.rnn.pad_sequence(list(sentences), batch_first=True)))
         return torch.cat(found)
+
+
+def words_of(texts: list[str]) -> Tokenizer:
+    return encode_texts(texts, recipe=TextRecipe(), holdout=0).tokenizer
 
 
 def random_model(recipe: Recipe, words: Tokenizer, pair: bool = False) -> dict[str, object]:
@@ -128,7 +133,7 @@ def race(title: str, contestants: Contestants, texts: list[str], rounds: int) ->
 
 
 def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int) -> None:
-    words = Tokenizer.train(texts)
+    words = words_of(texts)
     parts = random_model(preset(name), words)
     models = {p: Model.from_parts(**parts, precision=p, threads=threads) for p in ("float32", "int8")}  # type: ignore[arg-type]
     plain = Plain(preset(name).model, words).eval()
@@ -151,7 +156,7 @@ def beside_baselines(
     names: list[str], pair: bool, texts: list[str], singles: int, rounds: int, threads: int
 ) -> None:
     """Compare recipes of recipes.py, with 400-dimensional vectors as in docs/log/2026-11-18-recipes-in-full.md."""
-    words, found = Tokenizer.train(texts), recipes(pair)
+    words, found = words_of(texts), recipes(pair)
     predict: Contestants = {}
     for name in names:
         parts = random_model(found[name].override(word_size=400), words, pair)
@@ -180,9 +185,9 @@ def cold_start(texts: list[str]) -> None:
     """Time a new process from import to first prediction; CPU seconds include Python's own start."""
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
-        Model.from_parts(**random_model(preset("light"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        Model.from_parts(**random_model(preset("light"), words_of(texts))).save(folder)  # type: ignore[arg-type]
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        print(f"\ncold start, preset light with {len(Tokenizer.train(texts)):,} words, {size / 1e6:.1f} MB")
+        print(f"\ncold start, preset light with {len(words_of(texts)):,} words, {size / 1e6:.1f} MB")
         for precision in ("float32", "int8"):
             program = START.format(folder=folder, precision=precision)
             runs = [
@@ -217,7 +222,7 @@ def memory(texts: list[str]) -> None:
     print("\nembedding a million texts, tiny model")
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
-        Model.from_parts(**random_model(preset("tiny"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        Model.from_parts(**random_model(preset("tiny"), words_of(texts))).save(folder)  # type: ignore[arg-type]
         short = [text for text in texts if len(text) < 60][:1000]
         subprocess.run([sys.executable, "-c", MEMORY.format(folder=folder, texts=short)], check=True)
 

@@ -11,13 +11,12 @@ import argparse
 import time
 from collections.abc import Callable
 
-from inference import random_model
+from inference import random_model, words_of
 
 from limelight.bundled import sentences
 from limelight.config.presets import preset
 from limelight.explain.attribution import ReadTexts, attribute_readings
 from limelight.runtime.model import Model
-from limelight.text.tokenizer import Tokenizer
 
 
 def best(run: Callable[[], object], rounds: int) -> float:
@@ -42,7 +41,7 @@ def main() -> None:
         recipe = preset(name)
         if recipe.model.head == "linear":
             recipe = recipe.override(head="pruned")  # as training has it for pairs
-        parts = random_model(recipe, Tokenizer.train(texts), pair=True)
+        parts = random_model(recipe, words_of(texts), pair=True)
         model = Model.from_parts(**parts, threads=1)  # type: ignore[arg-type]
         model.read(first[0], second[0])  # starts its sessions
         ways = {

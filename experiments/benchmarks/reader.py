@@ -20,7 +20,7 @@ import numpy as np
 from minilm import MiniLM, weights_folder
 
 import limelight
-from limelight.tables.table import read_values
+from limelight.tables.table import open_table
 
 Encode = Callable[[list[str]], np.ndarray]
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minilm", type=Path, default=weights_folder(), metavar="FOLDER")
     args = parser.parse_args()
-    rows = read_values(Path(args.table), [args.first, args.second, args.score])
+    rows = open_table(args.table).rows([args.first, args.second, args.score])
     first, second, ratings = map(list, zip(*rows, strict=True))
     scores = np.array(ratings, float)
     print("| | Spearman x 100 | sentences per second | per second of processor time |\n|---|---|---|---|")

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from limelight.config.presets import preset
-from limelight.runtime.start import load_start, start_of
+from limelight.runtime.start import load_start
 from limelight.text.dataset import Dataset
 from limelight.training import fit
 from limelight.training.evaluate import evaluate
@@ -47,8 +47,7 @@ def main() -> None:
             options = {"head": "full", "head_hidden": HIDDEN}
         options |= {name: getattr(args, name) for name in ("learning_rate", "batch_size", "epochs")}
         options["precision"] = "bf16" if torch.cuda.is_available() else "float32"
-        recipe = preset("small").override(start=str(reader), seed=seeds[kind], **options)
-        recipe, start = start_of(recipe, loaded=start)
+        recipe = start.fit_recipe(preset("small").override(start=str(reader), seed=seeds[kind], **options))
         vectors = start.vectors(dataset.tokenizer.vocabulary).matrix
         network = fit(replace(dataset, vectors=vectors), recipe, start=start, show=False).network
         scores = {split: float(evaluate(network, dataset.splits[split]).score) for split in ("dev", "test")}

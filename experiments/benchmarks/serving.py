@@ -39,10 +39,11 @@ import numpy as np
 
 from limelight import bundled
 from limelight.config.presets import preset
+from limelight.config.recipe import TextRecipe
 from limelight.network.parts import shapes
 from limelight.runtime.model import Model
 from limelight.runtime.start import start_of
-from limelight.text.tokenizer import Tokenizer
+from limelight.text.encode import encode_texts
 
 HEAD = "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 LONG_WORDS, SHORT_CLIENTS, LONG_CLIENTS = 400, 16, 4
@@ -58,7 +59,7 @@ SERVERS = {"joined": (), "one by one": ("--batch-words", "0")}
 def save_model(name: str, texts: list[str], folder: Path, seed: int = 0) -> None:
     """A model of this preset's sizes with random weights, those of the reader where it starts from them."""
     recipe, start = start_of(preset(name))
-    words = start.tokenizer if start else Tokenizer.train(texts)
+    words = start.tokenizer if start else encode_texts(texts, recipe=TextRecipe(), holdout=0).tokenizer
     rng = np.random.default_rng(seed)
     weights = {
         each: rng.standard_normal(shape, np.float32) * np.float32(0.05)

@@ -21,7 +21,7 @@ import torch
 
 from limelight.config.presets import preset
 from limelight.network.outputs import activate
-from limelight.runtime.start import load_start, start_of
+from limelight.runtime.start import load_start
 from limelight.text.dataset import Dataset, Split
 from limelight.text.tasks import ORDINAL, REGRESSION, find_task
 from limelight.training import fit
@@ -89,8 +89,8 @@ def main() -> None:
     for seed in range(args.seeds):
         for task in TASKS:
             dataset = of_task(plain, task)
-            recipe, loaded = start_of(preset("small").override(**options, seed=seed), loaded=start)
-            network = fit(dataset, recipe, start=loaded, show=False).network
+            recipe = start.fit_recipe(preset("small").override(**options, seed=seed))
+            network = fit(dataset, recipe, start=start, show=False).network
             test = dataset.splits["test"]
             Z = logits(network, test).astype(np.float64)
             found = measure(task, Z, np.asarray(test.labels), np.array(plain.labels, dtype=float))

@@ -39,7 +39,7 @@ from translations import plain
 from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.network.torch.network import Network, Output
 from limelight.runtime.reader import Reader
-from limelight.tables.table import read_values
+from limelight.tables.table import open_table
 from limelight.text.batches import truncate
 from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import SPECIAL, Tokenizer
@@ -88,7 +88,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 def read_texts(path: Path) -> list[str]:
-    return [text for (text,) in read_values(path, ("text",))]  # type: ignore[misc]
+    return [text for (text,) in open_table(path).rows(("text",))]  # type: ignore[misc]
 
 
 def read_pairs(path: Path) -> tuple[list[str], list[tuple[str, str, str]]]:

@@ -28,7 +28,7 @@ from torch import Tensor
 from limelight.network.quantise import SCALE, values
 from limelight.storage.array_files import ArrayWriter
 from limelight.storage.files import atomic_file
-from limelight.tables.table import read_values
+from limelight.tables.table import open_table
 
 PIECES = 256  # of a text, at most
 CHUNK = 65_536  # texts at a time
@@ -156,7 +156,7 @@ def distance_buckets(n: int, buckets: int, farthest: int = 128) -> Tensor:
 
 
 def lines(paths: Iterable[Path]) -> Iterator[str]:
-    return (text for path in paths for (text,) in read_values(path, ("text",)))  # type: ignore[misc]
+    return (text for path in paths for (text,) in open_table(path).rows(("text",)))  # type: ignore[misc]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from limelight.runtime.reader import Reader
-from limelight.tables.table import read_values
+from limelight.tables.table import open_table
 from limelight.text.tokenizer import SPECIAL
 
 TEXTS = 20_000  # that the directions are found from
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     reader, each = Reader.load(arguments.reader), -(-TEXTS // len(arguments.texts))
-    texts = [text for path in arguments.texts for (text,) in islice(read_values(path, ("text",)), each)]
+    texts = [text for path in arguments.texts for (text,) in islice(open_table(path).rows(("text",)), each)]
     W = torch.from_numpy(reader.weights["vector.W_rows"].copy())  # type: ignore[arg-type]
     W = weigh_directions(W, reduced_rows(reader, texts))
     weights = {**reader.weights, "vector.W_rows": W.numpy()}

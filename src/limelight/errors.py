@@ -52,12 +52,7 @@ wrong_task = partial(LimelightError, code="model-task")
 
 
 def need(library: str, what: object, extra: str) -> Any:
-    """The package of an optional library, or the error that says what needs it and which extra has it.
-
-    >>> need("soup", "a menu", "kitchen")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: a menu needs soup: pip install '.[kitchen]'
-    """
+    """The package of an optional library, or the error that says what needs it and which extra has it."""
     try:
         return __import__(library)
     except ImportError:
@@ -65,36 +60,20 @@ def need(library: str, what: object, extra: str) -> Any:
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
-    """Raise unless an option has one of some values.
-
-    >>> check_choice("dtype", "int4", ("float32", "int8"))
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: dtype is 'int4'; it must be one of: float32, int8
-    """
+    """Raise unless an option has one of some values."""
     if value not in choices:
         raise bad_value(f"{name} is {value!r}; it must be one of: {', '.join(map(str, choices))}")
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise unless a number, if it is given, is as large as it must be.
-
-    >>> check_at_least("top", 0, 1)
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: top is 0; it must be at least 1
-    """
+    """Raise unless a number, if it is given, is as large as it must be."""
     if value is not None and not least <= value < float("inf"):  # nan neither
         raise bad_value(f"{name} is {value}; it must be at least {least}")
 
 
 @contextmanager
 def tidy_os_errors(what: str) -> Iterator[None]:
-    """Turn an operating-system error (disk full, no permission, not found) into one clear line.
-
-    >>> with tidy_os_errors("cannot read reviews.csv"):
-    ...     raise FileNotFoundError(2, "No such file or directory")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: cannot read reviews.csv: No such file or directory
-    """
+    """Turn an operating-system error (disk full, no permission, not found) into one clear line."""
     try:
         yield
     except OSError as error:
@@ -102,13 +81,7 @@ def tidy_os_errors(what: str) -> Iterator[None]:
 
 
 def warn(message: str) -> None:
-    """Warn at the line of the user's own code, however deep in the package this is called.
-
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warn("1 label occurs only once in the training data: bad")
-    >>> [str(each.message) for each in found]
-    ['1 label occurs only once in the training data: bad']
-    """
+    """Warn at the line of the user's own code, however deep in the package this is called."""
     package, level, outside = __name__.partition(".")[0], 1, 1
     frame: FrameType | None = sys._getframe()
     while frame:

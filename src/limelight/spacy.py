@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup
 
 from .errors import wrong_model
+from .runtime.batches import chunks
 from .runtime.reader import Reader, load
 
 KEY = "limelight"
@@ -40,8 +40,7 @@ class LimelightComponent:
     def pipe(self, docs: Iterable[Doc], batch_size: int = 256) -> Iterator[Doc]:
         """The same for many docs, read together."""
         mark = self._mark_vectors if isinstance(self.model, Reader) else self._mark_classes
-        rest = iter(docs)
-        while some := list(islice(rest, batch_size)):
+        for some in chunks(docs, batch_size):
             mark(some)
             yield from some
 

@@ -11,9 +11,8 @@ import limelight
 from limelight import TextClassifier
 from limelight.aspects import find as module
 from limelight.aspects.find import aspects_given, find_aspects, find_in_texts, find_in_words
-from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
-from reviews import QUICK, THINGS, judged_reviews
+from reviews import QUICK, THINGS, judged_reviews, words_of
 
 REVIEWS = judged_reviews(200)
 
@@ -42,7 +41,7 @@ def test_neither_opinions_nor_what_is_reviewed_nor_plurals_are_found():
 
 
 def test_examples_and_shares():
-    found = find_in_texts(REVIEWS, 3, Tokenizer.train(REVIEWS))
+    found = find_in_texts(REVIEWS, 3, words_of(REVIEWS))
     for each in found:
         assert 2 <= len(set(each.examples)) == len(each.examples) <= module.EXAMPLES
         assert all(any(seed in said for seed in each.aspect.seeds) for said in each.examples)
@@ -52,9 +51,9 @@ def test_examples_and_shares():
 
 
 def test_capitals_do_not_matter():
-    cased = Tokenizer.train(REVIEWS, lowercase=False)
+    cased = words_of(REVIEWS, lowercase=False)
     upper = [text.upper() if k % 2 else text for k, text in enumerate(REVIEWS)]
-    cased_too = Tokenizer.train(upper, lowercase=False)
+    cased_too = words_of(upper, lowercase=False)
     assert find_in_words(cased, *cased.encode(REVIEWS), 3) == find_in_words(
         cased_too, *cased_too.encode(upper), 3
     )

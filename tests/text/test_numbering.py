@@ -16,6 +16,7 @@ from drawing import examples
 from limelight.text import numbering
 from limelight.text.numbering import Numbering, number_words
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
+from reviews import words_of
 
 needs_compiled = pytest.mark.skipif(numbering.compiled is None, reason="installed without a C compiler")
 
@@ -91,7 +92,7 @@ def test_a_tokenizer_is_copied_without_what_it_remembers() -> None:
 
 def test_threads_share_a_tokenizer() -> None:
     texts = [f"Room {k} has {k % 7} beds, no. {k}: it's fine!" for k in range(500)]
-    tokenizer = Tokenizer.train(texts, max_words=500)
+    tokenizer = words_of(texts, max_words=500)
     expected = tokenizer.encode(texts)[0].tolist()
     with ThreadPoolExecutor(4) as threads:
         for ids, _ in threads.map(tokenizer.encode, [texts] * 8):

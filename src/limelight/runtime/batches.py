@@ -31,11 +31,7 @@ class Sentences:
 
     @classmethod
     def join(cls, ids: Sequence[np.ndarray]) -> Sentences:
-        """Join texts that are already word ids, (n,) each.
-
-        >>> Sentences.join([np.array([5]), np.array([6, 7])]).lengths.tolist()
-        [1, 2]
-        """
+        """Join texts that are already word ids, (n,) each."""
         lengths = np.array([len(text) for text in ids], np.int32)
         return cls(np.concatenate([np.empty(0, np.int32), *ids]), lengths)
 
@@ -76,11 +72,7 @@ class Sentences:
         return batches
 
     def feed(self, batch: np.ndarray) -> dict[str, np.ndarray]:
-        """The encoder graph's inputs: ids (batch, n), padded, and lengths (batch,).
-
-        >>> Sentences(np.array([5, 6, 7]), np.array([1, 2])).feed(np.array([1, 0]))["ids"].tolist()
-        [[6, 7], [5, 0]]
-        """
+        """The encoder graph's inputs: ids (batch, n), padded, and lengths (batch,)."""
         if len(self.lengths) == 1:  # a short text is encoded in less time than padding takes
             return {"ids": self.ids[None].astype(np.int32, copy=False), "lengths": self.lengths}
         lengths = self.lengths[batch]
@@ -154,13 +146,7 @@ def encode_texts(
 def encode_spelled(
     tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, stems: bool = False
 ) -> SpelledSentences:
-    """Look up the words of each text; those outside the vocabulary get ids of their own.
-
-    >>> table, grams = np.zeros((3, 2), np.float32), np.ones((5, 2), np.float32)
-    >>> found = encode_spelled(Tokenizer.from_words(["good"]), ["good soup", "Soup!"], table, grams)
-    >>> found.ids.tolist(), found.spelled.tolist()
-    ([2, 3, 3, 4], [[1.0, 1.0], [1.0, 1.0]])
-    """
+    """Look up the words of each text; those outside the vocabulary get ids of their own."""
     ids, lengths, others = tokenizer.encode_open(texts)
     ends, numbers = np.cumsum(lengths), {word: number for number, word in enumerate(others)}
     for k in [k for k, text in enumerate(texts) if not text.isascii()]:  # whose words may still be unknown
@@ -209,23 +195,14 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of up to `size` texts, read one list at a time.
-
-    >>> list(chunks("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
+    """Lists of up to `size` texts, read one list at a time."""
     rest = iter(texts)
     while chunk := list(islice(rest, size)):
         yield chunk
 
 
 def check_texts(texts: Iterable[Any]) -> Iterator[str]:
-    """Yield the texts, or raise at the first that is not a string.
-
-    >>> list(check_texts(["good", None]))
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: text 1 is None, of type NoneType; every text must be a string
-    """
+    """Yield the texts, or raise at the first that is not a string."""
     if isinstance(texts, str | bytes):
         fault = f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
         raise LimelightError(fault, code="text-type")

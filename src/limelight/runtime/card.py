@@ -62,13 +62,7 @@ def model_card(
     facts: Mapping[str, Any],
     thresholds: Sequence[float] | np.ndarray | None = None,
 ) -> str:
-    """The card of a classifier as Markdown, with the metadata block that the hub reads.
-
-    >>> card = model_card(recipe=Recipe(), labels=["bad", "good"], pair=False, vocabulary=5000,
-    ...     facts={"name": "Soup", "results": {"test": {"accuracy": 0.9}}})
-    >>> card.splitlines()[0], "| test | 0.9000 |" in card
-    ('---', True)
-    """
+    """The card of a classifier as Markdown, with the metadata block that the hub reads."""
     task, model = find_task(recipe.text.task), recipe.model
     what = "pairs of sentences" if pair else "texts"
     pooling = pooling_of(model).title(model)
@@ -125,12 +119,7 @@ def reader_card(*, recipe: Recipe, vocabulary: int, facts: Mapping[str, Any]) ->
 
 
 def with_baselines(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The results saved with a model, each followed by the accuracies of its baselines, if there are any.
-
-    >>> found = {"results": {"dev": {"accuracy": 0.6}}, "baselines": {"dev": {"largest_class": 0.3}}}
-    >>> with_baselines(found)
-    {'dev': {'accuracy': 0.6}, 'dev, largest class alone': {'accuracy': 0.3}}
-    """
+    """The results saved with a model, each followed by the accuracies of its baselines, if there are any."""
     results, saved = (facts.get(key) for key in ("results", "baselines"))
     shown: dict[str, Any] = {}
     for split, figures in _mapping(results).items():
@@ -214,42 +203,24 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def metadata(fields: Mapping[str, Any]) -> str:
-    """The hub's block of YAML, every value quoted: no text can break out of it.
-
-    >>> print(metadata({"license": "mit", "language": None}))
-    ---
-    license: "mit"
-    ---
-    """
+    """The hub's block of YAML, every value quoted: no text can break out of it."""
     lines = [f"{key}: {yaml(value)}" for key, value in fields.items() if value]
     return "\n".join(["---", *lines, "---"])
 
 
 def yaml(value: Any) -> str:
-    """JSON, which is valid YAML but for emoji, which it may write as two halves.
-
-    >>> print(yaml("soup \U0001f372"))
-    "soup \U0001f372"
-    """
+    """JSON, which is valid YAML but for emoji, which it may write as two halves."""
     text = json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass").decode(errors="replace")
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def cell(value: Any) -> str:
-    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted.
-
-    >>> print(cell("a|b"), cell(0.5), cell(3))
-    a\\|b 0.5000 3
-    """
+    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted."""
     return f"{value:.4f}" if isinstance(value, float) else quote(value).replace("|", "\\|")
 
 
 def quote(value: Any) -> str:
-    """A text from outside on one line, without effect in Markdown or HTML: no image, no link, no list.
-
-    >>> print(quote("![x](//evil) 1"), quote("1. y"))
-    !&#91;x&#93;(//evil) 1 1&#46; y
-    """
+    """A text from outside on one line, without effect in Markdown or HTML: no image, no link, no list."""
     text = one_line(value).translate(_MARKS)
     text = re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", lambda mark: f"{mark[1]}&#{ord(mark[2])};", text)
     # Addresses become links by themselves, even spelled with entities, unless something is between.

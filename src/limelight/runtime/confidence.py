@@ -30,11 +30,6 @@ def fit_temperature(logits: np.ndarray, truth: np.ndarray) -> float:
 
     One in n + 2 of the targets is spread over all classes, as in Platt scaling: where every answer is right,
     the temperature would be 0 otherwise, and the model always certain.
-
-    >>> logits = np.array([[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0]] * 30)
-    >>> right, half_right = np.array([0, 0, 1, 1] * 30), np.array([0, 1, 1, 0] * 30)
-    >>> fit_temperature(logits, right) < 1 < fit_temperature(logits, half_right)
-    True
     """
     z = logits.astype(np.float64)
     z = z - z.max(axis=1, keepdims=True)
@@ -66,22 +61,13 @@ class Answered(NamedTuple):
 
 
 def answered(confidence: np.ndarray, correct: np.ndarray, threshold: float) -> Answered:
-    """What is answered at a threshold, from the confidence (texts,) of each text and whether it is right.
-
-    >>> print(answered(np.array([0.9, 0.8, 0.4]), np.array([True, False, False]), 0.5))
-    answers 66.7% of the texts, 50.0% of them correctly
-    """
+    """What is answered at a threshold, from the confidence (texts,) of each text and whether it is right."""
     sure = confidence >= threshold
     return Answered(float(threshold), float(sure.mean()), float(correct[sure].mean()) if sure.any() else 1.0)
 
 
 def answer_curve(confidence: np.ndarray, correct: np.ndarray) -> list[Answered]:
-    """What is answered at each of a hundred thresholds, from the lowest.
-
-    >>> curve = answer_curve(np.array([0.9, 0.8, 0.4]), np.array([True, True, False]))
-    >>> [(each.threshold, round(each.share, 2), round(each.precision, 2)) for each in curve]
-    [(0.4, 1.0, 0.67), (0.8, 0.67, 1.0), (0.9, 0.33, 1.0)]
-    """
+    """What is answered at each of a hundred thresholds, from the lowest."""
     values = np.unique(confidence)
     places = np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))
     return [answered(confidence, correct, float(values[k])) for k in places]
@@ -145,12 +131,7 @@ def _smoothed(thresholds: np.ndarray, answers: np.ndarray, wrong: np.ndarray) ->
 
 
 def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Answered:
-    """The point of `reaching`, or an error that says what the texts do show.
-
-    >>> curve = [Answered(0.4, 1.0, 0.67), Answered(0.8, 0.67, 1.0), Answered(0.9, 0.33, 1.0)]
-    >>> threshold_for(curve, 0.95, rows=100)
-    Answered(threshold=0.8, share=0.67, precision=1.0)
-    """
+    """The point of `reaching`, or an error that says what the texts do show."""
     if not 0 < precision <= 1:
         raise bad_value(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
     if found := reaching(curve, precision, rows):
@@ -167,12 +148,7 @@ def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Ans
 
 
 def overview(curve: Sequence[Answered], rows: int) -> list[tuple[Answered, float, float]]:
-    """Some points of a curve, from all answers to the surest tenth, each with the interval of its precision.
-
-    >>> [(point.threshold, round(low, 2), round(high, 2)) for point, low, high in
-    ...     overview([Answered(0.4, 1.0, 0.6), Answered(0.8, 0.5, 0.8)], rows=100)]
-    [(0.4, 0.5, 0.69), (0.8, 0.67, 0.89)]
-    """
+    """Points of a curve, from all answers to the surest tenth, each with the interval of its precision."""
     points = [min(curve, key=lambda point: abs(point.share - share)) for share in (1, 0.75, 0.5, 0.25, 0.1)]
     return [(each, *wilson(each.precision, each.share * rows)) for each in dict.fromkeys(points)]
 
@@ -196,12 +172,7 @@ def saved_curve(facts: Any) -> tuple[list[Answered], int]:
 
 
 def check_threshold(value: Any, name: str = "abstain_below", task: str = DEFAULT_TASK) -> float:
-    """A probability to abstain below, for a task with one class a text.
-
-    >>> check_threshold(80)
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: abstain_below is 80; it must be a probability from 0 to 1, such as 0.8
-    """
+    """A probability to abstain below, for a task with one class a text."""
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise bad_value(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
     if not find_task(task).is_class:

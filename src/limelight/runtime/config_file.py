@@ -156,11 +156,7 @@ def _parse_config(content: bytes) -> dict[str, Any]:
 
 
 def saved_kind(path: Path) -> str:
-    """The kind that a folder's config.json names, such as "text" or "reader"; "" if it is not a saved model.
-
-    >>> saved_kind(Path("no such folder"))
-    ''
-    """
+    """The kind that a config.json names, such as "text" or "reader"; "" where there is no saved model."""
     for place in (path, *old_folders(path)):
         with suppress(OSError, LimelightError):
             kind = parse_object(read_regular(place / "config.json", MAX_CONFIG), "config.json").get("kind")

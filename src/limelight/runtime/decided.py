@@ -34,24 +34,16 @@ def is_sum(recipe: ModelRecipe, pair: bool) -> bool:
 
 
 def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
-    """How it is found what decided: a key of captions.METHODS.
-
-    >>> [attribution_method(ModelRecipe(head="linear"), pair) for pair in (False, True)]
-    ['sum', 'left out of attention']
-    """
+    """How it is found what decided: a key of captions.METHODS."""
     if not is_sum(recipe, pair):
         return "left out of attention"
     return "sum" if HEADS[recipe.head].is_linear else "linear part"
 
 
-def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
+def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int) -> np.ndarray:
     """(n,): the sum over rows of A_rt <W_r, h_t>, for A (r, n), H (n, 2u) and W (r, 2u) of one text.
 
     The last `max_rows` rows are max-pooled: each of their units belongs to the word where it is largest.
-
-    >>> A, H = np.array([[0.75, 0.25]]), np.array([[1.0, 0.0], [2.0, 2.0]])
-    >>> word_weights(A, H, np.array([[1.0, -1.0]])).tolist()
-    [0.75, 0.0]
     """
     r = len(A) - max_rows
     found = (A[:r].T * (H @ W[:r].T)).sum(axis=1)
@@ -65,9 +57,6 @@ def most_weighted(weights: np.ndarray) -> np.ndarray:
     """(shares, n): True for the given share of the words, those with the most weight; at least one word.
 
     Of words with equal weights the earlier one comes first.
-
-    >>> most_weighted(np.array([0.1, 0.6, 0.3]))[[0, -1]].tolist()
-    [[False, True, False], [False, True, True]]
     """
     rank = np.empty(len(weights), int)
     rank[np.argsort(-weights, kind="stable")] = np.arange(len(weights))
@@ -86,11 +75,6 @@ def word_losses(
     """(n, classes) of each text, one or a pair: what each of the logits (classes,) loses without each word.
 
     `M` has the matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
-
-    >>> texts = [(np.array([[0.5, 0.5]]), np.array([[1.0], [3.0]])), (np.array([[1.0]]), np.array([[5.0]]))]
-    >>> M, product = [A @ H for A, H in texts], lambda M, M2: (M * M2)[:, 0]
-    >>> [each.ravel().tolist() for each in word_losses(product, np.array([10.0]), M, texts)]
-    [[-5.0, 5.0], [10.0]]
     """
     losses = []
     for side, (A, H) in enumerate(texts):
@@ -106,11 +90,6 @@ def word_losses(
 
 
 def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]) -> np.ndarray:
-    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero.
-
-    >>> M, product = [np.array([[2.0], [3.0]])] * 2, lambda M, M2: (M * M2).sum(axis=1)
-    >>> row_losses(product, np.array([13.0]), M).ravel().tolist()
-    [4.0, 9.0]
-    """
+    """(r, classes): what each of the logits (classes,) loses if a row of M, in a pair of both, is zero."""
     others = 1 - np.eye(len(M[0]), dtype=M[0].dtype)[:, :, None]  # (r, r, 1)
     return np.asarray(logits - classify(*(others * m for m in M)))

@@ -49,15 +49,7 @@ def write_embedded(
 
 
 def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool = True) -> tuple[int, ...]:
-    """Stack arrays with rows of one shape into one file and return the shape of the whole.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "m.npy")
-    >>> write_array(path, [np.zeros((2, 3, 4), np.float32), np.ones((1, 3, 4), np.float32)])
-    (3, 3, 4)
-    >>> np.load(path).shape
-    (3, 3, 4)
-    """
+    """Stack arrays with rows of one shape into one file and return the shape of the whole."""
     tensor = "embeddings" if array_suffix(path) == ".safetensors" else None
     with atomic_file(path, overwrite) as file:
         writer = ArrayWriter(file, np.float32, tensor)

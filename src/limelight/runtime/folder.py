@@ -9,7 +9,7 @@ make it run code. `sha256` pins a model that you know.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite, prod
@@ -80,17 +80,7 @@ class Parts:
 
 
 def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, overwrite: bool = False) -> None:
-    """Write a folder, all of it or nothing.
-
-    >>> import tempfile
-    >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
-    >>> words = Tokenizer.from_words(["good", "bad"])
-    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
-    >>> with tempfile.TemporaryDirectory() as path:
-    ...     save_folder(path, Parts(recipe, words, weights, labels=[1, 5]))
-    ...     open_folder(path).labels
-    (1, 5)
-    """
+    """Write a folder, all of it or nothing."""
     recipe, tokenizer, pair, thresholds = parts.recipe, parts.tokenizer, parts.pair, parts.thresholds
     task, facts = find_task(recipe.text.task).name, to_json_values(parts.facts)
     kind = "reader" if parts.is_reader else ("text", "pair")[pair]
@@ -166,12 +156,6 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
     """Convert labels to plain Python strings, numbers and booleans; they must be distinct.
 
     A classifier into classes needs two of them at least.
-
-    >>> plain_labels(np.array([1, 5]))
-    (1, 5)
-    >>> plain_labels(["bad"])
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: a classifier needs at least two labels; got ['bad']
     """
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for label in plain:
@@ -192,11 +176,7 @@ def plain_labels(labels: Sequence[Any], task: str = DEFAULT_TASK) -> tuple[Label
 
 
 def is_reader(name: str | Path) -> bool:
-    """Whether this names one of our readers, which a model folder of that name hides.
-
-    >>> is_reader("reader"), is_reader("reader-fast"), is_reader("model")
-    (True, True, False)
-    """
+    """Whether this names one of our readers, which a model folder of that name hides."""
     return str(name) in (BUNDLED.name, FAST.name, MULTILINGUAL) and not any(
         (place / "config.json").exists() for place in (Path(name), *old_folders(name))
     )
@@ -219,11 +199,7 @@ def folder_of(name: str | Path) -> Path:
 
 
 def is_reader_folder(name: str | Path) -> bool:
-    """Whether a folder holds a reader.
-
-    >>> is_reader_folder("reader"), is_reader_folder("no such folder")
-    (True, False)
-    """
+    """Whether a folder holds a reader."""
     return saved_kind(folder_of(name)) in ("reader", "fast")
 
 
@@ -235,11 +211,13 @@ def open_folder(path: str | Path = "reader", sha256: str | None = None, modules:
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
     with open_saved(folder_of(path), sha256) as saved:
-        if saved.config["kind"] == "reader" and saved.config["format"] == 1:
+        kind = saved.config["kind"]
+        if kind == "reader" and saved.config["format"] == 1:
             recipe, tokenizer, weights, facts = read_old_reader(saved)
-            about = facts, None, saved.version, saved.sha256
-            return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
-        return _read_fast(saved) if saved.config["kind"] == "fast" else _read_folder(saved, modules)
+            found = Parts(recipe, tokenizer, without_special(weights), facts=facts)
+        else:
+            found = _read_fast(saved) if kind == "fast" else _read_folder(saved, modules)
+        return replace(found, version=saved.version, sha256=saved.sha256)
 
 
 def _read_fast(saved: SavedFiles) -> Parts:
@@ -250,8 +228,7 @@ def _read_fast(saved: SavedFiles) -> Parts:
     weights = _read_weights(saved, own)
     weights |= {name: reader.weights[name] for name in packing.TABLES}
     check_weights(weights, expected)
-    about = saved.config["facts"], None, saved.version, saved.sha256
-    return Parts(recipe, reader.tokenizer, weights, (), False, *about)
+    return replace(reader, recipe=recipe, weights=weights, facts=saved.config["facts"])
 
 
 def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
@@ -269,16 +246,11 @@ def _read_folder(saved: SavedFiles, modules: Modules) -> Parts:
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair, modules)
     weights = _read_weights(saved, expected)
     check_weights(weights, expected)
-    about = config["facts"], thresholds, saved.version, saved.sha256
-    return Parts(recipe, tokenizer, weights, labels, pair, *about, modules)
+    return Parts(recipe, tokenizer, weights, labels, pair, config["facts"], thresholds, modules=modules)
 
 
 def forbidden_words(fact: Any) -> frozenset[str]:
-    """The words that a model must not read, which config.json has as a fact, checked; none if it has none.
-
-    >>> sorted(forbidden_words({"words": ["hilton", "marriott"], "history": []}))
-    ['hilton', 'marriott']
-    """
+    """The words that a model must not read, which config.json has as a fact, checked; none if it has none."""
     if fact is None:
         return frozenset()
     words: Any = fact["words"] if isinstance(fact, dict) and fact.keys() == {"words", "history"} else None

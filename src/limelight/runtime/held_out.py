@@ -22,12 +22,7 @@ class HeldOut(NamedTuple):
 
     @classmethod
     def of(cls, learnt: Mapping[str, np.ndarray | None], rows: int) -> HeldOut:
-        """From what each model of a name learnt from, (rows,), or None where it does not know.
-
-        >>> found = HeldOut.of({"hotels": np.array([True, True, False])}, 3)
-        >>> found.measured.tolist(), found.trained_on
-        ([False, False, True], 2)
-        """
+        """From what each model of a name learnt from, (rows,), or None where it does not know."""
         known = [each for each in learnt.values() if each is not None]
         union = np.logical_or.reduce([np.zeros(rows, bool), *known])
         return cls(union, tuple(name for name, each in learnt.items() if each is None), tuple(learnt))
@@ -97,11 +92,7 @@ class HeldOut(NamedTuple):
 
 
 def development_sentence(facts: Mapping[str, Any]) -> str:
-    """What training measured on the rows that it held out, from the facts of a saved model; "" without any.
-
-    >>> development_sentence({"results": {"dev": {"accuracy": 0.606, "rows": 231}}})
-    'Training measured an accuracy of 60.6% on 231 development rows that it held out.'
-    """
+    """What training measured on the rows that it held out, from the facts of a model; "" without any."""
     results = facts.get("results")
     dev = results.get("dev") if isinstance(results, Mapping) else None
     if not isinstance(dev, Mapping) or not isinstance(dev.get("rows"), int):

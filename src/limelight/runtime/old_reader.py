@@ -41,14 +41,7 @@ def tokenizer_of(words: list[str] | tuple[str, ...]) -> Tokenizer:
 
 
 def recipe_of(found: Mapping[str, tuple[int, ...]]) -> Recipe:
-    """The recipe of a reader, by the shapes of its weights as numbers.
-
-    >>> shapes = {"words.weight": (3, 32), "grams.weight": (6, 32), "encoder.W_hh_0": (2, 12, 3)}
-    >>> shapes |= {"vector.W_shared": (7, 6), "vector.W_rows": (8, 28), "pooling.W_s2": (4, 5)}
-    >>> recipe = recipe_of(shapes).model
-    >>> recipe.pooling, recipe.rows, recipe.hidden, recipe.buckets
-    ('self-attention', 4, 3, 5)
-    """
+    """The recipe of a reader, by the shapes of its weights as numbers."""
     try:
         sizes: dict[str, Any] = {
             "word_size": found["words.weight"][1], "buckets": found["grams.weight"][0] - 1,

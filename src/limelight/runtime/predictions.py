@@ -38,10 +38,7 @@ class Labelled(NamedTuple):
 def predict_labelled(
     model: Model, table: str | Path | Table, columns: Columns, on_bad: str = "error", progress: bool = False
 ) -> Labelled:
-    """Predict the rows of a table; bad rows and labels are reported before the long work.
-
-    >>> P, truth, learnt = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
-    """
+    """Predict the rows of a table; bad rows and labels are reported before the long work."""
     known, hashes = model.learnt_rows, array("I")
     with (
         table if isinstance(table, Table) else open_table(table) as table,

@@ -166,12 +166,7 @@ class Runner(ABC):
 
 
 def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
-    """Raise unless all numbers are finite: NaN would be taken for an answer.
-
-    >>> check_finite([np.array([0.5, np.nan])])
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: the model gives numbers that are not finite: its weights are too large
-    """
+    """Raise unless all numbers are finite: NaN would be taken for an answer."""
     if not all(np.isfinite(values).all() for values in outputs):
         fault = "the model gives numbers that are not finite: its weights are too large"
         raise LimelightError(fault, code="not-finite")

@@ -75,14 +75,7 @@ _calls = _Calls()
 
 
 class Session:
-    """Runs a graph. Threads may share it; a single call may itself use several threads.
-
-    >>> graph = Graph("double")
-    >>> w = graph.weight("w", np.ones(2, np.float32))
-    >>> graph.output("y", graph.op("Mul", graph.input("x", "float32", 2), w), "float32", 2)
-    >>> Session(graph).run({"x": np.array([3, 4], np.float32)}, "y")[0].tolist()
-    [3.0, 4.0]
-    """
+    """Runs a graph. Threads may share it; a single call may itself use several threads."""
 
     def __init__(self, graph: Graph, threads: int = 1) -> None:
         self._graph, self._threads = graph, threads  # kept: the session reads its weights in place

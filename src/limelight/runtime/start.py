@@ -32,12 +32,7 @@ COMPARED = 1000  # words whose vectors tell whether they are the bundled reader'
 
 
 class Start(Parts):
-    """What training starts from: words with their vectors, and the weights above them.
-
-    >>> start = load_start("reader")
-    >>> start.recipe.model.rows, start.vectors(["<pad>", "<unk>", "soup", "soooup"]).found.tolist()
-    (24, [False, False, True, False])
-    """
+    """What training starts from: words with their vectors, and the weights above them."""
 
     @property
     def words(self) -> Sequence[str]:
@@ -45,11 +40,7 @@ class Start(Parts):
         return self.tokenizer.vocabulary[len(SPECIAL) :]
 
     def join_words(self, words: Sequence[str], extra: int) -> list[str]:
-        """The vocabulary for texts with these words: a model keeps all of its own, a reader adds `extra`.
-
-        >>> load_start("reader").join_words(["soooup", "the"], 2)
-        ['soooup', 'the', '.']
-        """
+        """The vocabulary for texts with these words: a model keeps all of its own, a reader adds `extra`."""
         joined = [*self.words, *words] if self.labels else [*words, *self.words[:extra]]
         return list(dict.fromkeys(joined))
 
@@ -132,12 +123,7 @@ class Start(Parts):
 
 
 def load_start(name: str, folder: str | Path = "") -> Start:
-    """Load what a recipe's `start` names; relative paths start from `folder`.
-
-    >>> load_start("no/such/model")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: start: no/such/model is not a folder; give a folder saved by Limelight
-    """
+    """Load what a recipe's `start` names; relative paths start from `folder`."""
     path = folder_of(name) if is_reader(name) else os.path.join(folder, name)
     try:
         with tidy_os_errors(f"cannot read {str(path)[:100]}"):  # such as a name that is too long
@@ -173,16 +159,10 @@ class Chooser:
 
 
 def start_of(
-    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = "", loaded: Start | None = None
+    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = ""
 ) -> tuple[Recipe, Start | None]:
-    """The weights a recipe starts from, if any (or those `loaded` already), and the recipe with their sizes.
-
-    >>> from limelight.config.presets import preset
-    >>> recipe, start = start_of(preset("tiny"))
-    >>> recipe == preset("tiny"), start
-    (True, None)
-    """
+    """The recipe with the sizes of the weights it starts from, if any, and these."""
     if not recipe.text.start:
         return recipe, None
-    start = loaded or load_start(recipe.text.start, folder)
+    start = load_start(recipe.text.start, folder)
     return start.fit_recipe(recipe, given), start

@@ -34,14 +34,7 @@ _OF_NEIGHBOURS = 0.2  # more agrees with people on phrases, and blurs single wor
 
 @dataclass(frozen=True, eq=False)
 class TextParts:
-    """A text with the share of each of its words in its vector.
-
-    >>> effects = np.array([[0.6, -0.2], [-0.4, 0.8]])
-    >>> places, known = np.array([[0, 4], [5, 9]]), np.ones(2, bool)
-    >>> text = TextParts("Good soup", places, known, np.array([1.0, 0.0]), effects, states=np.eye(2))
-    >>> text.parts.round(3).tolist(), text.parts.sum(axis=0).round(6).tolist()
-    ([[1.0, -0.5], [0.0, 0.5]], [1.0, 0.0])
-    """
+    """A text with the share of each of its words in its vector."""
 
     text: str
     offsets: np.ndarray  # (n, 2)
@@ -78,9 +71,6 @@ def with_neighbours(H: np.ndarray) -> np.ndarray:
 def matrix_without(H: np.ndarray, A: np.ndarray, max_rows: int = 0, words: slice = slice(None)) -> np.ndarray:
     """(n, r, 2u): M without each of the `words`, from H (n, 2u) and A (r, n); the last `max_rows`, 0 or
     1, are max-pooled.
-
-    >>> matrix_without(np.array([[1.0], [3.0]]), np.array([[0.5, 0.5], [0.0, 1.0]]), max_rows=1)[0].tolist()
-    [[3.0], [3.0]]
     """
     rows = rows_without(H, A[: len(A) - max_rows], words)
     return np.concatenate([rows, max_without(H)[words]], axis=1) if max_rows else rows
@@ -90,9 +80,6 @@ def rows_without(states: np.ndarray, A: np.ndarray, words: slice = slice(None)) 
     """(n, r, k): A @ states without each word, the attention on the others scaled to add up to 1.
 
     With `words`, only without each of these: a long text can be taken in parts.
-
-    >>> rows_without(np.array([[1.0], [2.0], [4.0]]), np.array([[0.5, 0.25, 0.25]]))[:, 0, 0].tolist()
-    [3.0, 2.0, 1.33...]
     """
     left = A.sum(axis=1, dtype=float) - A.T[words].astype(float)  # (n, r): the attention on all other words
     terms = A.T[words, :, None] * states[words, None]  # (n, r, k)
@@ -107,11 +94,7 @@ def rows_without(states: np.ndarray, A: np.ndarray, words: slice = slice(None)) 
 
 
 def max_without(H: np.ndarray) -> np.ndarray:
-    """(n, 1, 2u): the maximum of each unit without each word; without the only one, 0.
-
-    >>> max_without(np.array([[1.0, 5.0], [2.0, 3.0]]))[:, 0].tolist()
-    [[2.0, 3.0], [1.0, 5.0]]
-    """
+    """(n, 1, 2u): the maximum of each unit without each word; without the only one, 0."""
     if len(H) == 1:
         return np.zeros((1, *H.shape), H.dtype)
     second, first = np.partition(H, -2, axis=0)[-2:]  # (2u,)

@@ -58,10 +58,6 @@ def safetensors_pieces(
 
     A tensor is an array or anything with a `shape` and a `dtype` of the same names, as PyTorch's;
     `to_numpy` fetches its values when they are due, from a GPU for example.
-
-    >>> from safetensors.numpy import load
-    >>> load(b"".join(safetensors_pieces({"w": np.array([1.5, 2.0])})))
-    {'w': array([1.5, 2. ])}
     """
     entries = {name: (_dtype_name(x), tuple(x.shape)) for name, x in tensors.items()}
     # The widest values first: then each tensor starts at a multiple of its value's size.
@@ -81,9 +77,6 @@ def safetensors_header(
     """The first bytes of a file: dtype and shape of each tensor, in the order their values follow.
 
     Spaces fill it up to `size` bytes at least: a writer that learns a shape last leaves this much room.
-
-    >>> safetensors_header({"w": ("float32", (2, 3))})[8:]
-    b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}       '
     """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
@@ -104,16 +97,6 @@ class ArrayWriter:
     """An array that grows by rows in an open file; their number goes into the header at the end.
 
     The file is .npy; or, with the name of a tensor in it, .safetensors.
-
-    >>> import io
-    >>> file = io.BytesIO()
-    >>> writer = ArrayWriter(file, np.uint16)
-    >>> writer.append(np.array([1, 2]))
-    >>> writer.append(np.array([3]))
-    >>> writer.finish()
-    >>> _ = file.seek(0)
-    >>> np.load(file).tolist()
-    [1, 2, 3]
     """
 
     def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike, tensor: str | None = None) -> None:

@@ -38,9 +38,6 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
     """Write a file through a temporary one beside it: fsync, rename, fsync the folder.
 
     Without `overwrite`, a file that has appeared at `path` meanwhile stays, and this one is an error.
-
-    >>> with atomic_file("note.txt") as file:  # doctest: +SKIP
-    ...     file.write(b"all of it or nothing")
     """
     path = Path(os.path.realpath(path))  # follow links, as any program that writes does
     with tidy_os_errors(f"cannot write {path}"):
@@ -68,10 +65,6 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
     An old folder at `path` and the new one trade names in one step where the system can (see `exchange`).
     Elsewhere two renames follow each other: for a moment `path` is missing, and after a kill in that moment
     the next writer brings the old folder back.
-
-    >>> layout = FolderLayout("a folder of notes", ("note.txt",), ())
-    >>> with atomic_folder("notes", layout) as folder:  # doctest: +SKIP
-    ...     (folder / "note.txt").write_text("all of it or nothing")
     """
     check_replaceable(path, layout, overwrite)
     path = Path(os.path.realpath(path))
@@ -106,12 +99,7 @@ def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -
 
 
 def check_output_file(path: str | Path, overwrite: bool) -> None:
-    """Raise before the long work if a file cannot be written here.
-
-    >>> check_output_file("/", overwrite=True)
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: / is a folder; give a file name
-    """
+    """Raise before the long work if a file cannot be written here."""
     path = Path(path)
     if path.is_dir():
         raise wrong_file(f"{path} is a folder; give a file name")
@@ -138,9 +126,6 @@ def workshop(path: Path) -> Iterator[Path]:
 
     `path` holds our note and, at the place that is yielded, the work so far. It is removed after the work,
     and stays if that fails or the process dies. A folder without our note is someone else's: an error.
-
-    >>> with workshop(Path(".index.limelight-new")) as place:  # doctest: +SKIP
-    ...     place.mkdir(exist_ok=True)
     """
     with tidy_os_errors(f"cannot write {path}"):
         path.mkdir(parents=True, exist_ok=True)

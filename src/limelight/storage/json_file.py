@@ -11,14 +11,7 @@ from ..errors import LimelightError
 
 
 def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
-    """Parse a JSON object with distinct keys and finite numbers; `what` names it in errors.
-
-    >>> parse_object(b'{"rows": 8}', "config.json")
-    {'rows': 8}
-    >>> parse_object(b"[8]", "config.json")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: config.json is not a JSON object
-    """
+    """Parse a JSON object with distinct keys and finite numbers; `what` names it in errors."""
     try:
         numbers: Any = {"parse_constant": _check_finite, "parse_float": _check_finite}
         data = json.loads(content, object_pairs_hook=_check_distinct, **numbers)
@@ -34,9 +27,6 @@ def to_json_values(value: Any, other: Callable[[Any], Any] | None = None) -> Any
     """Turn NumPy numbers and tuples into Python's own types, and what is not finite into None.
 
     What JSON has no form for is an error, or what `other` makes of it.
-
-    >>> to_json_values({"loss": float("nan"), "rows": np.int64(3), "sizes": (1, 2)})
-    {'loss': None, 'rows': 3, 'sizes': [1, 2]}
     """
     if value is None or isinstance(value, str | int):
         return value

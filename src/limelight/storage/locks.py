@@ -19,15 +19,7 @@ class BusyError(LimelightError):
 
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold the lock file `path`; if another process or thread holds it, raise the message `busy`.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "lock"
-    >>> with locked(path, "it is taken"), locked(path, "it is taken"):
-    ...     pass
-    Traceback (most recent call last):
-    limelight.storage.locks.BusyError: it is taken
-    """
+    """Hold the lock file `path`; if another process or thread holds it, raise the message `busy`."""
     with tidy_os_errors(f"cannot write {path.parent}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = _acquire(path, busy)
@@ -41,14 +33,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def waiting_lock(path: Path) -> Iterator[int]:
-    """An open handle of the file `path`, which is created if need be; waits until no one else has its lock.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "notes"
-    >>> with waiting_lock(path) as handle:
-    ...     os.write(handle, b"a line")
-    6
-    """
+    """An open handle of the file `path`, created if need be; waits until no one else has its lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -73,13 +58,7 @@ def _acquire(path: Path, busy: str) -> int:
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder until it is closed: False if it is locked already, None without locks.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as one, open(one.name) as other:
-    ...     try_lock(one.fileno()), try_lock(other.fileno())
-    (True, False)
-    """
+    """Lock an open file or folder until it is closed: False if it is locked already, None without locks."""
     if fcntl is None:
         return None
     try:

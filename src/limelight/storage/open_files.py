@@ -20,12 +20,7 @@ _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe or a terminal must not
 
 
 def open_regular(path: str | Path, folder: int | None = None) -> BufferedReader:
-    """Open a regular file for reading; a folder, pipe or device is an error. `folder` is an open one.
-
-    >>> open_regular("/dev/zero")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: zero is not a regular file; give a plain file
-    """
+    """Open a regular file for reading; a folder, pipe or device is an error. `folder` is an open one."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | _AT_ONCE, dir_fd=folder)

@@ -28,6 +28,7 @@ class Table(ABC):
     number = 0  # of the last row, as people see it who open the file; `unit` is what they call it
     unit = "row"
     _source: Iterator[Any]
+    _aside_type = Aside
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -71,15 +72,12 @@ class Table(ABC):
         """Put the rows aside as they are read, for another pass."""
         assert not self._is_gone, f"{self.path} is read once"
         if self._aside is None:
-            self._aside = self._new_aside()
+            self._aside = self._aside_type(self.path)
             self._open.callback(self._aside.close)
 
     def columns(self) -> KeptColumns:
         """All columns. Where any row may have another key or type, the table is held and read to its end."""
         return KeptColumns(self.names, ["text"] * len(self.names), str(self.path))
-
-    def _new_aside(self) -> Aside:
-        return Aside(self.path)
 
     def _look(self, most: int) -> list[Any]:
         self._head += islice(self._source, most - len(self._head))

@@ -13,13 +13,7 @@ IN_MEMORY = 2**26  # bytes; more go into a temporary file, which has no name and
 
 
 class Aside:
-    """Anything that JSON can hold, and the same again. One pass at a time, and none while more is added.
-
-    >>> aside = Aside("reviews.csv")
-    >>> aside.append([2, ["Good soup.", "5"]])
-    >>> list(aside), list(aside)
-    ([[2, ['Good soup.', '5']]], [[2, ['Good soup.', '5']]])
-    """
+    """Anything that JSON can hold, and the same again. One pass at a time, and none while more is added."""
 
     def __init__(self, name: str | Path, folder: Path | None = None) -> None:
         place = None if folder is None else str(folder)

@@ -54,11 +54,7 @@ class KeptColumns:
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
-    """The names under which columns are written: none twice, and none of those `taken`.
-
-    >>> free_names(["id", "label", "id"], taken=["label", "confidence"])
-    ['id', 'given_label', 'id_2']
-    """
+    """The names under which columns are written: none twice, and none of those `taken`."""
     used, found, numbers = set(taken), [], dict[str, int]()
     ours, given = frozenset(used), frozenset(names)
     for name in names:
@@ -72,11 +68,7 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
 
 
 def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:
-    """The cells in the order of the table's columns, as they were read: by position, by name, or from Arrow.
-
-    >>> list_cells({"stars": 5, "id": 7}, ["id", "stars"])
-    [7, 5]
-    """
+    """The cells in the order of the columns, as they were read: by position, by name, or from Arrow."""
     if isinstance(cells, ArrowRow):
         return cells.block.cells(cells.place)
     if isinstance(cells, dict):
@@ -86,11 +78,7 @@ def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:
 
 
 def as_text(value: Any) -> str:
-    """A value for csv: text as it is, nothing for what is missing, JSON for what is nested.
-
-    >>> [as_text(value) for value in ("soup", None, 5, True, ["a", 1], {"k": float("nan")})]
-    ['soup', '', '5', 'true', '["a", 1]', '{"k": null}']
-    """
+    """A value for csv: text as it is, nothing for what is missing, JSON for what is nested."""
     if isinstance(value, str):
         return value
     if value is None or value is ABSENT or (isinstance(value, float) and math.isnan(value)):
@@ -110,20 +98,12 @@ def as_unicode(text: str) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would take a text for a formula; a number is none.
-
-    >>> is_formula("=cmd()"), is_formula("-1.5")
-    (True, False)
-    """
+    """Whether a spreadsheet would take a text for a formula; a number is none."""
     return _FORMULA.match(text) is not None
 
 
 def find_type(values: Iterable[Any], before: str = "") -> str:
-    """What a column holds: "bool", "int", "float", "text" if anything else or a mixture, "" if nothing yet.
-
-    >>> find_type([1, None, 2.5]), find_type([True], before="int"), find_type([[1]])
-    ('float', 'text', 'text')
-    """
+    """What a column holds: "bool", "int", "float", "text" for all else and mixtures, "" if nothing yet."""
     for value in values:
         found = _type_of(value)
         if not found or found == before:

@@ -64,12 +64,6 @@ def choose_columns(
     the longest, which a warning says; the label is the only column left. A label is guessed only if it is
     needed. With `pair=None`, the names decide between single texts and pairs. With `names`, those of its
     columns, nothing is read, and `table` is its name in errors.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
-    >>> _ = path.write_text("stars,text,city\\n5,Good soup.,Ghent\\n")
-    >>> choose_columns(path)
-    Columns(text='text', label='stars', text2=None)
     """
     if names is None and not isinstance(table, Table):
         with open_table(table) as opened:

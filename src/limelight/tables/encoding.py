@@ -24,12 +24,7 @@ _ZEROS: dict[tuple[bool, ...], str] = {  # which of four bytes are mostly zero w
 
 @contextmanager
 def text_encoding(name: str | None) -> Iterator[None]:
-    """Read all text tables in this encoding; with None, as before.
-
-    >>> with text_encoding("Latin-1"):
-    ...     stated_encoding()
-    'iso8859-1'
-    """
+    """Read all text tables in this encoding; with None, as before."""
     before = os.environ.get(VARIABLE)
     if name is not None:
         os.environ[VARIABLE] = name
@@ -57,11 +52,7 @@ def stated_encoding() -> str | None:
 
 
 def guess_encoding(head: bytes) -> str | None:
-    """The encoding of a text that begins with `head`; None if it is UTF-8 or not to be guessed.
-
-    >>> [guess_encoding("café".encode(name)) for name in ("latin-1", "utf-16", "utf-32", "utf-16-be")]
-    ['cp1252', 'utf-16', 'utf-32', 'utf-16-be']
-    """
+    """The encoding of a text that begins with `head`; None if it is UTF-8 or not to be guessed."""
     marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
     if marked:
         return None if marked == UTF8 else marked

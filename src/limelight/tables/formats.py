@@ -21,11 +21,7 @@ class BadRowError(Exception):
 
 
 def table_format(path: Path) -> str:
-    """The format of a table, by its file name.
-
-    >>> table_format(Path("reviews.csv.gz"))
-    'csv'
-    """
+    """The format of a table, by its file name."""
     suffixes = [suffix.lower() for suffix in file_of(path).suffixes]
     compressed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     found = FORMATS.get(suffixes[-1] if suffixes else "")
@@ -39,11 +35,7 @@ def table_format(path: Path) -> str:
 
 
 def split_sheet(path: Path) -> tuple[Path, str]:
-    """The file and the sheet that a path names; without one, "".
-
-    >>> split_sheet(Path("book.xlsx#May"))
-    (PosixPath('book.xlsx'), 'May')
-    """
+    """The file and the sheet that a path names; without one, ""."""
     found = re.fullmatch(r"(.+\.xlsx)#(.+)", path.name, re.IGNORECASE)
     return (path.with_name(found[1]), found[2]) if found else (path, "")
 
@@ -54,11 +46,7 @@ def file_of(path: Path) -> Path:
 
 
 def max_row() -> int:
-    """The most characters a row of a table may have. A few bytes of a compressed file can become gigabytes.
-
-    >>> max_row()
-    16777216
-    """
+    """The most characters of a row of a table: a few compressed bytes can become gigabytes."""
     stated = os.environ.get("LIMELIGHT_MAX_ROW", str(2**24))
     if not re.fullmatch("[1-9][0-9]{0,14}", stated):
         raise bad_value(f"LIMELIGHT_MAX_ROW is {shorten(stated)!r}; it must be a number of characters")
@@ -69,10 +57,6 @@ class BoundedLines(Generic[AnyStr]):
     """The lines of a file. A row, which may take several, is an error if it is longer than `max_row`.
 
     `number` is that of the last line, `begin` that of the first one of its row.
-
-    >>> import io
-    >>> list(BoundedLines(io.StringIO("a\\nb\\n"), "notes"))
-    ['a\\n', 'b\\n']
     """
 
     def __init__(self, file: IO[AnyStr], name: str | Path) -> None:
@@ -99,19 +83,11 @@ class BoundedLines(Generic[AnyStr]):
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names for an error message, shortened to a line.
-
-    >>> join_names(["text", "stars"])
-    'text, stars'
-    """
+    """Names for an error message, shortened to a line."""
     shown = ", ".join(shorten(" ".join(name.split())) for name in names[:20])
     return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text, for an error message.
-
-    >>> shorten("soup " * 20)
-    'soup soup soup soup soup soup soup so...'
-    """
+    """The beginning of a text, for an error message."""
     return text if len(text) <= 40 else text[:37] + "..."

@@ -8,13 +8,15 @@ from typing import Any, BinaryIO
 from ..errors import LimelightError, damaged, need
 from ..storage.compression import tidy_reading
 from .abstract import HEAD, Table, Values
-from .aside import ArrowAside, Aside
+from .aside import ArrowAside
 from .cells import ArrowBlock, ArrowRow, KeptColumns
 from .formats import BadRowError, max_row
 
 
 class ParquetTable(Table):
     """A parquet table. Its file gives some rows at a time, as Arrow has them."""
+
+    _aside_type = ArrowAside
 
     def begin(self) -> None:
         self._file = self._open.enter_context(_open_parquet(self.path))
@@ -50,9 +52,6 @@ class ParquetTable(Table):
         if not hasattr(self, "_source"):
             names = None if self._aside else columns
             self._source = self._file.iter_batches(batch_size=1024, columns=names)
-
-    def _new_aside(self) -> Aside:
-        return ArrowAside(self.path)
 
 
 @contextmanager

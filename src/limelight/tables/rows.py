@@ -41,9 +41,6 @@ def check_text(text: Any, where: str) -> str:
     """The text of a cell, which must have more than spaces in it, and no NUL characters.
 
     A number, a boolean or a date is the text that csv would have for it.
-
-    >>> check_text("Good soup.", "column 'text'"), check_text(3, "column 'text'")
-    ('Good soup.', '3')
     """
     if isinstance(text, str) and text and not text.isspace():
         if "\0" in text:  # of binary data, or of a file in another encoding
@@ -59,11 +56,7 @@ def check_text(text: Any, where: str) -> str:
 
 
 def texts_of(values: Iterable[Any]) -> list[Any]:
-    """A column of texts in which numbers, booleans and dates are their text, as in `check_text`.
-
-    >>> texts_of(["Good soup.", 3, True, None])
-    ['Good soup.', '3', 'true', None]
-    """
+    """A column of texts in which numbers, booleans and dates are their text, as in `check_text`."""
     return [as_text(x) if isinstance(x, PLAIN) and not is_missing(x) else x for x in values]
 
 
@@ -91,14 +84,7 @@ def is_missing(value: Any) -> bool:
 
 
 class RowNumbers:
-    """The numbers of many rows in their table; memory is taken only where there are gaps.
-
-    >>> numbers = RowNumbers()
-    >>> for number in (2, 3, 7, 8):
-    ...     numbers.append(number)
-    >>> len(numbers), [numbers[k] for k in range(4)]
-    (4, [2, 3, 7, 8])
-    """
+    """The numbers of many rows in their table; memory is taken only where there are gaps."""
 
     def __init__(self) -> None:
         self._places, self._first, self._next, self._count = list[int](), list[int](), 0, 0
@@ -124,13 +110,6 @@ class TableRows(Iterator[Row]):
     jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With `keep`, rows come
     with all their cells, with `further` with those of these columns. `parse_label` turns what is in a cell
     into a label. A table that is open already stays open.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
-    >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
-    >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
-    >>> next(rows), rows.number, rows.skipped
-    (Row(text='Good soup.', label='5', text2=None, cells=None, reasons=None), 3, 1)
     """
 
     def __init__(
@@ -242,11 +221,7 @@ def show_reading(rows: Iterable[Any], path: Path, progress: bool) -> Any:
 
 
 def chunks(rows: Iterable[Row], size: int = 1000, characters: int = 1_000_000) -> Iterator[list[Row]]:
-    """Yield lists of rows, each ended by `size` rows or by `characters` of text, whichever comes first.
-
-    >>> [len(chunk) for chunk in chunks([Row("good soup")] * 5, size=2)]
-    [2, 2, 1]
-    """
+    """Yield lists of rows, each ended by `size` rows or by `characters` of text, whichever comes first."""
     chunk: list[Row] = []
     held = 0
     for row in rows:
@@ -262,12 +237,7 @@ def chunks(rows: Iterable[Row], size: int = 1000, characters: int = 1_000_000) -
 def text_columns(
     rows: Iterable[Row], pair: bool, seen: Callable[[Row], Any] = lambda row: None
 ) -> tuple[Iterator[str], Iterator[str] | None]:
-    """The first texts and, for pairs, the second ones; `seen` is called with each row.
-
-    >>> first, second = text_columns([Row("Hello.", text2="Hi!")], pair=True)
-    >>> next(first), next(second)
-    ('Hello.', 'Hi!')
-    """
+    """The first texts and, for pairs, the second ones; `seen` is called with each row."""
 
     def noted() -> Iterator[Row]:
         for row in rows:

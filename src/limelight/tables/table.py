@@ -22,7 +22,7 @@ from .excel import ExcelTable
 from .formats import BoundedLines, file_of, join_names, shorten, table_format
 from .parquet import ParquetTable
 
-__all__ = ["Table", "Values", "column_names", "open_table", "read_values"]
+__all__ = ["Table", "Values", "column_names", "open_table"]
 
 LINE = "text"  # the one column of a file of lines
 MAX_ARRAY = 2**28  # characters of a JSON array, which is held in memory
@@ -31,15 +31,7 @@ Item = tuple[int, Any, str | None]  # a row's number, its cells, or what is wron
 
 
 def open_table(path: str | Path) -> Table:
-    """Open a table, of any format.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
-    >>> _ = path.write_text("stars,text\\n5,Good soup.\\n")
-    >>> with open_table(path) as table:
-    ...     table.names, list(table.rows(["text"]))
-    (['stars', 'text'], [['Good soup.']])
-    """
+    """Open a table, of any format."""
     path = Path(path)
     check_file(file_of(path))
     table = _KINDS.get(table_format(path), _CsvTable)(path)
@@ -55,12 +47,6 @@ def column_names(path: Path) -> list[str]:
     """The names of a table's columns: the csv header, the parquet schema, the keys of the first JSON rows."""
     with open_table(path) as table:
         return table.names
-
-
-def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Values]:
-    """The `wanted` columns of every row of a table, as `Table.rows` gives them."""
-    with open_table(path) as table:
-        yield from table.rows(wanted)
 
 
 class _Bytes(io.BufferedIOBase):

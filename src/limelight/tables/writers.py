@@ -33,11 +33,7 @@ class TableWriter(Protocol):
 
 
 def format_of(path: str | Path) -> str | None:
-    """The format to write by a file's name; None if it is not a table's.
-
-    >>> format_of("answers.TSV"), format_of("m.npy")
-    ('tsv', None)
-    """
+    """The format to write by a file's name; None if it is not a table's."""
     found = READABLE.get(Path(path).suffix.lower())
     return found if found in FORMATS else None
 
@@ -89,11 +85,7 @@ def write_stream(
 
 
 def escape_formulas(cells: list[Any]) -> list[Any]:
-    """Put an apostrophe before texts that a spreadsheet would take for a formula; numbers stay numbers.
-
-    >>> escape_formulas(["=cmd()", "fine", -1, "-1.5"])
-    ["'=cmd()", 'fine', -1, '-1.5']
-    """
+    """Put an apostrophe before texts that a spreadsheet would take for a formula; numbers stay numbers."""
     return [f"'{x}" if isinstance(x, str) and is_formula(x) else x for x in cells]
 
 

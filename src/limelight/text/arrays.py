@@ -125,17 +125,7 @@ class ArraysInMemory:
 
 
 class WordStore:
-    """Words numbered as they come; in memory are the words, each once, and the file is read by pieces.
-
-    >>> import io
-    >>> from limelight.text.numbering import number_words
-    >>> store = WordStore(io.BytesIO(), sides=1)
-    >>> store.append("train", number_words(["good soup", "bad soup"], True, True))
-    >>> store.count("train", np.array([True, False]))
-    {'good': 1, 'soup': 1, 'bad': 0}
-    >>> [(numbers.tolist(), lengths.tolist()) for [(numbers, lengths)] in store.read("train")]
-    [([1, 2, 3, 2], [2, 2])]
-    """
+    """Words numbered as they come; in memory are the words, each once, and the file is read by pieces."""
 
     def __init__(self, file: IO[bytes], sides: int) -> None:
         self._file, self._sides = file, sides  # two sides: each piece has the second texts after the first

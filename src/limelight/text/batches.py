@@ -70,12 +70,7 @@ def draw(split: Split, rows: int, words: int) -> np.ndarray:
 
 
 def truncate(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Keep the first `max_length` words of each sentence; 0 keeps all.
-
-    >>> ids, lengths = truncate(np.array([5, 6, 7, 8]), np.array([3, 1]), max_length=2)
-    >>> ids.tolist(), lengths.tolist()
-    ([5, 6, 8], [2, 1])
-    """
+    """Keep the first `max_length` words of each sentence; 0 keeps all."""
     if max_length == 0 or lengths.max(initial=0) <= max_length:
         return ids, lengths
     starts = np.cumsum(lengths) - lengths

@@ -16,14 +16,7 @@ _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def as_list(values: Any, what: str) -> list[Any]:
-    """A list of Python's own values.
-
-    >>> as_list(np.array([1, 2]), "labels"), as_list(np.array([[1], [2]]), "labels")
-    ([1, 2], [1, 2])
-    >>> as_list("Good soup", "texts")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: texts must be a list or a column; got one string; put it in a list
-    """
+    """A list of Python's own values."""
     if isinstance(values, (str, bytes)):
         raise LimelightError(
             f"{what} must be a list or a column; got one string; put it in a list", code="text-type"
@@ -51,14 +44,7 @@ def _check_each(
 
 
 def as_texts(values: Any, what: str = "texts") -> list[str]:
-    """A list of strings, among which a number is its text; anything else is an error that names its place.
-
-    >>> as_texts(["Good soup", 3])
-    ['Good soup', '3']
-    >>> as_texts(["Good soup", None])
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: texts[1] is None; each must be a string
-    """
+    """A list of strings, among which a number is its text; anything else is an error that names its place."""
     texts = as_list(values, what)
     if any(isinstance(text, str) for text in texts):  # or it is another column, such as that of the labels
         texts = texts_of(texts)
@@ -67,11 +53,7 @@ def as_texts(values: Any, what: str = "texts") -> list[str]:
 
 
 def as_pairs(values: Any) -> tuple[list[str], list[str]]:
-    """First and second texts from a list of pairs, or an array or data frame of two columns.
-
-    >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
-    (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
-    """
+    """First and second texts from a list of pairs, or an array or data frame of two columns."""
     table = getattr(values, "ndim", 1) == 2  # or a data frame
     rows = np.asarray(values, dtype=object).tolist() if table else as_list(values, "pairs")
     _check_each(
@@ -92,12 +74,7 @@ def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
 
 
 def as_weights(values: Any, what: str) -> list[float]:
-    """A list of numbers of at least 0, none too large for float32.
-
-    >>> as_weights([1, -1], "sample weights")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: sample weights[1] is -1; it must be a number of at least 0
-    """
+    """A list of numbers of at least 0, none too large for float32."""
     plain = as_list(values, what)
     todo = "it must be a number of at least 0"
     _check_each(
@@ -107,12 +84,7 @@ def as_weights(values: Any, what: str) -> list[float]:
 
 
 def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes in the labels' own type, at least `fewest`, and the class number of each row.
-
-    >>> classes, numbers = as_classes(["good", "bad", "good"])
-    >>> classes.tolist(), numbers.tolist()
-    (['bad', 'good'], [1, 0, 1])
-    """
+    """The sorted classes in the labels' own type, at least `fewest`, and the class number of each row."""
     plain = as_list(labels, "labels")
     _check_each(plain, "labels", is_label, "it must be text, a number or a boolean")
     check_types(plain)
@@ -142,11 +114,7 @@ class Targets(NamedTuple):
 
 
 def read_targets(labels: Any, task: str = "auto") -> Targets:
-    """Labels of a task; with 'auto', collections of labels and tables of zeros and ones are multi-label.
-
-    >>> read_targets([["cold", "soup"], []]).labels, read_targets([[1, 0], [0, 1]], "auto").classes.tolist()
-    ([[0, 1], []], [0, 1])
-    """
+    """Labels of a task; with 'auto', collections of labels and tables of zeros and ones are multi-label."""
     labels = labels if hasattr(labels, "__len__") else as_list(labels, "labels")  # or it is used up
     kind = find_task(task)
     if kind.has_several or (task == "auto" and _are_several(labels)):
@@ -251,11 +219,7 @@ def _as_sets(labels: Any, what: str) -> list[list[Any]]:
 
 
 def class_numbers(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
-    """The class number of each label; a label that is not a class is an error.
-
-    >>> class_numbers(["good", "bad"], ["bad", "good"])
-    [1, 0]
-    """
+    """The class number of each label; a label that is not a class is an error."""
     places = {label: number for number, label in enumerate(classes)}
     plain = as_list(labels, what)
     for number, label in enumerate(plain):

@@ -40,12 +40,7 @@ LAYOUT = FolderLayout(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Sentences as word ids back to back; for pairs also the second sentences.
-
-    >>> split = Split(ids=np.array([7, 8, 9]), lengths=np.array([2, 1]), labels=np.array([0, 1]))
-    >>> len(split), split.pair, split.starts.tolist()
-    (2, False, [0, 2])
-    """
+    """Sentences as word ids back to back; for pairs also the second sentences."""
 
     ids: np.ndarray  # (words,) of all sentences, back to back; may be a memory map
     lengths: np.ndarray  # (rows,): words of each sentence, at least 1
@@ -89,15 +84,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """An encoded data set: its splits, the tokenizer and the classes that the numbers in them mean.
-
-    >>> from limelight.config.recipe import TextRecipe
-    >>> from limelight.text.encode import encode_texts
-    >>> texts, labels = ["Good soup.", "Bad soup.", "Good!", "Bad!"], ["good", "bad", "good", "bad"]
-    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0.5)
-    >>> dataset.labels, {name: len(split) for name, split in dataset.splits.items()}
-    (('bad', 'good'), {'train': 2, 'dev': 2})
-    """
+    """An encoded data set: its splits, the tokenizer and the classes that the numbers in them mean."""
 
     tokenizer: Tokenizer
     labels: tuple[Label, ...]

@@ -65,13 +65,6 @@ def encode_tables(
     `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows. With
     `all_words` the words of all splits are known, for an encoder that reads the words themselves.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "soup.csv").write_text("text,stars\\nGood!,5\\nBad.,1\\nGood.,5\\nBad!,1\\n")
-    >>> dataset = encode_tables(folder / "soup", folder / "soup.csv", recipe=TextRecipe(), progress=False)
-    >>> dataset.labels, dataset.facts["rows"]
-    ((1, 5), {'train': 3, 'dev': 1})
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
@@ -124,14 +117,6 @@ def encode_texts(
     `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, rows are held out as by
     `encode_tables`. Where the labels are the places of the user's own in a list, `names` is that list, of all
     classes, with rows or without.
-
-    >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
-    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
-    >>> train = dataset.splits["train"]
-    >>> [dataset.tokenizer.vocabulary[i] for i in train.ids[:6]], train.lengths.tolist()
-    (['good', 'soup', '!', 'bad', 'soup', '.'], [3, 3, 3, 3])
-    >>> train.labels.tolist(), dataset.labels
-    ([1, 0, 1, 0], (0, 1))
     """
     train = Texts(texts, labels, texts2, weights, reasons, not_reasons)
     given = {"train": train, "dev": dev, "test": test}

@@ -234,12 +234,8 @@ class Encoding:
         """A split's arrays, some thousand rows at a time; `ids` are by the words' numbers in the store."""
         done, max_length = 0, self.recipe.max_length
         for sides in pieces:
-            chunk: Chunk = {}
-            for mark, side in zip(("", "2"), sides, strict=False):
-                numbers, lengths = truncate(*side, max_length)
-                chunk |= {f"ids{mark}": ids[numbers], f"lengths{mark}": lengths}
-            rows = slice(done, done + len(lengths))
-            for lengths in (each for name, each in chunk.items() if name.startswith("lengths")):
+            cut = [truncate(*side, max_length) for side in sides]
+            for _, lengths in cut:
                 longest = int(lengths.argmax())
                 if max_length == 0 and lengths[longest] > LONGEST_TEXT:
                     raise LimelightError(
@@ -248,25 +244,29 @@ class Encoding:
                         "max_length)",
                         code="text-too-long",
                     )
-            if source.labelled:
-                chunk["labels"] = labels[rows]
-            if source.weights is not None:
-                chunk["weights"] = source.weights[rows]
-            if source.labelled and source is self.sources["train"]:
-                chunk["hashes"] = np.array(self.hashes[rows], np.uint32)
-            yield chunk
+            rows = slice(done, done + len(lengths))
+            yield self._chunk([(ids[numbers], lengths) for numbers, lengths in cut], source, labels, rows)
             done = rows.stop
 
     def _encode_marked(self, marked: Sequence[Marked], labels: np.ndarray, tokenizer: Tokenizer) -> Chunk:
-        rows, *sides = zip(*marked, strict=True)
-        source, chunk = self.sources["train"], Chunk()
-        for mark, texts in zip(("", "2")[: 1 + source.pair], sides, strict=False):
-            ids, lengths = truncate(*tokenizer.forbid(self._forbidden).encode(texts), self.recipe.max_length)
+        rows, *texts = zip(*marked, strict=True)
+        source, read = self.sources["train"], tokenizer.forbid(self._forbidden).encode
+        sides = [truncate(*read(each), self.recipe.max_length) for each in texts[: 1 + source.pair]]
+        return self._chunk(sides, source, labels, list(rows))
+
+    def _chunk(
+        self, sides: Iterable[Side], source: TextSource, labels: np.ndarray, rows: slice | list[int]
+    ) -> Chunk:
+        """The arrays of some rows of a source, from the ids and lengths of their texts."""
+        chunk: Chunk = {}
+        for mark, (ids, lengths) in zip(("", "2"), sides, strict=False):
             chunk |= {f"ids{mark}": ids, f"lengths{mark}": lengths}
-        chunk["labels"] = labels[list(rows)]
-        chunk["hashes"] = np.array(self.hashes, np.uint32)[list(rows)]
+        if source.labelled:
+            chunk["labels"] = labels[rows]
         if source.weights is not None:
-            chunk["weights"] = source.weights[list(rows)]
+            chunk["weights"] = source.weights[rows]
+        if source.labelled and source is self.sources["train"]:
+            chunk["hashes"] = np.frombuffer(self.hashes, np.uint32)[rows]
         return chunk
 
     def _facts(self, splits: Mapping[str, Split], classes: Sequence[Label], task: str) -> dict[str, Any]:
@@ -364,11 +364,6 @@ def choose_held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
 
     A class too small for its share gives one row. If there are so many small classes that far more than
     `share` of all rows would be held out, only enough of them, drawn at random, give one.
-
-    >>> int(choose_held_out(np.array([0] * 20 + [1] * 10 + [2]), 0.1, seed=0).sum())
-    3
-    >>> int(choose_held_out(np.arange(3000) // 2, 0.1, seed=0).sum())
-    300
     """
     check_share(share)
     if share == 0:

@@ -33,12 +33,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
 class LabelColumn:
-    """The labels of a task: of many rows, four bytes each, and each distinct label once.
-
-    >>> column = LabelColumn(["good", "bad", "good"])
-    >>> column.numbers.tolist(), column.distinct
-    ([0, 1, 0], ['good', 'bad'])
-    """
+    """The labels of a task: of many rows, four bytes each, and each distinct label once."""
 
     group = "class"  # what a stratum is called
 
@@ -62,11 +57,7 @@ class LabelColumn:
         return [label for _, label in self._seen]
 
     def classes(self) -> tuple[Label, ...]:
-        """The classes, sorted; numbers by value.
-
-        >>> LabelColumn(["10", "9", "10"]).classes()
-        (9, 10)
-        """
+        """The classes, sorted; numbers by value."""
         kind, twice = _class_type(self.distinct), spelled_twice(self.distinct)
         if twice:
             warn(f"{TWICE.format(shorten(repr(twice[0])))}: each is taken as one class")
@@ -78,9 +69,6 @@ class LabelColumn:
         """(rows,) int32: the class of each row; a label that is not a class is an error.
 
         `where` is the name of the data, or what names a row by its place, from 0.
-
-        >>> LabelColumn(["10", "9", "10"]).index((9, 10), "dev.csv").tolist()
-        [1, 0, 1]
         """
         exact = {(type(label), label): number for number, label in enumerate(classes)}
         counts = Counter(map(_normalise, classes))
@@ -118,12 +106,7 @@ class LabelColumn:
 
 
 class LabelSets(LabelColumn):
-    """The labels of rows that have any number of them.
-
-    >>> sets = LabelSets([("soup", "cold"), (), ("soup",)])
-    >>> sets.classes(), sets.index(sets.classes(), "a.csv").tolist()
-    (('cold', 'soup'), [[1, 1], [0, 0], [0, 1]])
-    """
+    """The labels of rows that have any number of them."""
 
     group = "label"
 
@@ -166,11 +149,7 @@ class OrderedLabels(LabelColumn):
     """Labels that are numbers, and so have an order."""
 
     def classes(self) -> tuple[Label, ...]:
-        """The classes in their order.
-
-        >>> OrderedLabels(["0.5", "10", "2"]).classes()
-        (0.5, 2.0, 10.0)
-        """
+        """The classes in their order."""
         found = super().classes()
         if type(found[0]) is str and all(_NUMBER.fullmatch(str(label)) for label in found):
             return tuple(sorted(set(map(float, found))))  # "0.5" may also be written "0.50"
@@ -180,11 +159,7 @@ class OrderedLabels(LabelColumn):
 
 
 class NumberColumn(LabelColumn):
-    """Numbers to predict.
-
-    >>> NumberColumn([0.5, 2.0]).index(("value",), "a.csv").tolist()
-    [0.5, 2.0]
-    """
+    """Numbers to predict."""
 
     group = "tenth of the numbers"
 
@@ -224,39 +199,23 @@ def not_ordered(label: Any) -> LimelightError:
 
 
 def are_many_numbers(classes: Sequence[Label]) -> bool:
-    """Whether classes look like numbers to predict: many, and not all of them whole.
-
-    >>> are_many_numbers([k / 8 for k in range(30)]), are_many_numbers(range(30))
-    (True, False)
-    """
+    """Whether classes look like numbers to predict: many, and not all of them whole."""
     numbers = [label for label in map(str, classes) if _NUMBER.fullmatch(label)]
     return len(numbers) == len(classes) > MANY_NUMBERS and any("." in number for number in numbers)
 
 
 def compose(label: Any) -> Any:
-    """A label with its accents within their letters, Unicode's NFC; what is not text stays as it is.
-
-    >>> len("cafe\u0301"), len(compose("cafe\u0301")), compose(3)
-    (5, 4, 3)
-    """
+    """A label with its accents within their letters, Unicode's NFC; what is not text stays as it is."""
     return normalize("NFC", label) if isinstance(label, str) and not label.isascii() else label
 
 
 def spelled_twice(labels: Iterable[Label]) -> list[Label]:
-    """The labels, composed, of which distinct `labels` have several spellings.
-
-    >>> spelled_twice(["caf\u00e9", "tea", "cafe\u0301"])
-    ['café']
-    """
+    """The labels, composed, of which distinct `labels` have several spellings."""
     return [label for label, count in Counter(map(compose, labels)).items() if count > 1]
 
 
 def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, ...]:
-    """The classes of new rows and those `known` before, sorted; the new ones alone if none was known before.
-
-    >>> join_classes((3, 5), (1, 5)), join_classes(("soup", "tea"), (1, 5))
-    ((1, 3, 5), ('soup', 'tea'))
-    """
+    """The classes of new rows and those `known` before, sorted; the new ones alone if none was known."""
     written = set(map(_normalise, known))
     extra = [label for label in new if _normalise(label) not in written]
     if len(extra) == len(new):
@@ -285,11 +244,7 @@ def check_types(labels: Iterable[Label]) -> set[type]:
 
 
 def _normalise(label: Label) -> tuple[type, Any]:
-    """A label, however a format writes it: a csv file has text for 0.5, 3 and True.
-
-    >>> [_normalise(a) == _normalise(b) for a, b in [("0.50", 0.5), ("true", True), ("03", 3)]]
-    [True, True, False]
-    """
+    """A label, however a format writes it: a csv file has text for 0.5, 3 and True."""
     if isinstance(label, str):
         text: str = compose(label)
         if _NUMBER.fullmatch(text):
@@ -303,10 +258,6 @@ def _normalise(label: Label) -> tuple[type, Any]:
 
 
 def readable(name: str) -> str | None:
-    """The name of a class as words, or None where it says nothing: a number, a letter.
-
-    >>> readable("card_arrival"), readable("veryPositive"), readable("3"), readable("18-24")
-    ('card arrival', 'very Positive', None, None)
-    """
+    """The name of a class as words, or None where it says nothing: a number, a letter."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).strip()
     return apart if re.search(r"[^\W\d_]{2}", apart) else None

@@ -21,23 +21,14 @@ PREFIX = b"limelight row\n"
 
 
 def row_hash(text: str, text2: str | None = None) -> int:
-    """32 bits of a text, or of a pair: case, spacing and how accents are encoded do not matter.
-
-    >>> row_hash("Good  soup\\n") == row_hash("good soup"), row_hash("good soup") == row_hash("bad soup")
-    (True, False)
-    """
+    """32 bits of a text, or of a pair: case, spacing and how accents are encoded do not matter."""
     sides = [" ".join(normalize("NFC", side).lower().split()) for side in (text, text2) if side is not None]
     content = PREFIX + "\n".join(sides).encode(errors="replace")
     return int.from_bytes(hashlib.sha256(content).digest()[:4], "little")
 
 
 class LearntRows:
-    """The training rows of a model.
-
-    >>> rows = LearntRows.of([row_hash("Good soup."), row_hash("Bad soup.")])
-    >>> rows.has(["good soup.", "A new text."]).tolist(), len(rows)
-    ([True, False], 2)
-    """
+    """The training rows of a model."""
 
     def __init__(self, hashes: np.ndarray) -> None:
         self._hashes = hashes  # (distinct rows,) uint32, sorted
@@ -67,13 +58,7 @@ class LearntRows:
 
     @classmethod
     def from_fact(cls, fact: object) -> LearntRows | None:
-        """What config.json has, checked; None if it does not say which rows were learnt from.
-
-        >>> LearntRows.from_fact(None)
-        >>> LearntRows.from_fact("soup")
-        Traceback (most recent call last):
-        limelight.errors.LimelightError: 'learnt_rows' in config.json is not as Limelight writes it
-        """
+        """What config.json has, checked; None if it does not say which rows were learnt from."""
         if fact is None:
             return None
         try:

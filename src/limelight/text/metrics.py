@@ -63,13 +63,7 @@ class _ByClass(AnyMetrics):
 
 @dataclass(frozen=True, eq=False)
 class Metrics(_ByClass):
-    """Metrics over some rows, and the confusion matrix they come from.
-
-    >>> P = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-    >>> metrics = Metrics.of(P, np.array([0, 0, 1]), P.argmax(axis=1))
-    >>> metrics.rows, round(metrics.accuracy, 3), metrics.confusion.tolist()
-    (3, 0.667, [[1, 1], [0, 1]])
-    """
+    """Metrics over some rows, and the confusion matrix they come from."""
 
     confusion: np.ndarray  # (classes, classes) int: rows are the true classes, columns the predicted ones
     loss: float  # mean cross-entropy
@@ -105,12 +99,7 @@ class Metrics(_ByClass):
 
 @dataclass(frozen=True, eq=False)
 class OrdinalMetrics(Metrics):
-    """The same for ordered classes, and how far predictions are off.
-
-    >>> P = np.array([[0.9, 0.1, 0.0], [0.1, 0.2, 0.7]])
-    >>> OrdinalMetrics.of(P, np.array([2, 2]), np.array([0, 2])).mae
-    1.0
-    """
+    """The same for ordered classes, and how far predictions are off."""
 
     figures: ClassVar[tuple[str, ...]] = ("accuracy", "mae", "macro_f1", "loss", "rows")
 
@@ -123,13 +112,7 @@ class OrdinalMetrics(Metrics):
 
 @dataclass(frozen=True, eq=False)
 class LabelMetrics(_ByClass):
-    """Metrics where a row has any number of labels.
-
-    >>> P, truth = np.array([[0.9, 0.6], [0.2, 0.4]]), np.array([[1, 0], [0, 1]])
-    >>> metrics = LabelMetrics.of(P, truth, P >= np.array([0.5, 0.3]))
-    >>> metrics.counts.tolist(), round(metrics.micro_f1, 3), metrics.subset_accuracy
-    ([[1, 1], [1, 2], [1, 1]], 0.8, 0.5)
-    """
+    """Metrics where a row has any number of labels."""
 
     counts: np.ndarray  # (3, labels): rows where the label is predicted rightly, is predicted, is true
     subset_accuracy: float  # the share of rows whose labels are all right, and no others
@@ -156,13 +139,7 @@ class LabelMetrics(_ByClass):
 
 @dataclass(frozen=True, eq=False)
 class ValueMetrics(AnyMetrics):
-    """Metrics of predicted numbers.
-
-    >>> values = np.array([[1.0], [2.0], [4.0]])
-    >>> metrics = ValueMetrics.of(values, np.array([1.0, 2.0, 3.0]), values[:, 0])
-    >>> round(metrics.mae, 3), metrics.r2, round(metrics.spearman, 3)
-    (0.333, 0.5, 1.0)
-    """
+    """Metrics of predicted numbers."""
 
     rows: int
     mae: float  # mean absolute error
@@ -183,11 +160,7 @@ class ValueMetrics(AnyMetrics):
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """The correlation of two rankings, from -1 to 1; equal values share their mean rank.
-
-    >>> round(spearman(np.array([0.1, 0.2, 0.7]), np.array([1.0, 3.0, 2.0])), 6)
-    0.5
-    """
+    """The correlation of two rankings, from -1 to 1; equal values share their mean rank."""
     return _correlation(_ranks(x), _ranks(y))
 
 

@@ -42,28 +42,14 @@ def number_words(
     """Split texts, and number the words as they come, without those that are `forbidden`.
 
     A text without words has one, `NO_WORD`.
-
-    >>> found = number_words(["Soup, soup", " "], True, True)
-    >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
-    (['soup', ',', ''], [0, 1, 0, 2], [3, 1])
     """
-    return _open_numbering(lowercase, split_characters, frozenset(forbidden)).number(texts)
-
-
-@lru_cache(maxsize=8)
-def _open_numbering(lowercase: bool, split_characters: bool, forbidden: frozenset[str]) -> Numbering:
-    return Numbering(lowercase, split_characters, forbidden)
+    return _numbering(lowercase, split_characters, frozenset(forbidden)).number(texts)
 
 
 class Numbering:
     """Splits texts and numbers their words: `known` words have their numbers, others get the next ones.
 
     `none` is the number of a text without words; by default `NO_WORD` is a word like others.
-
-    >>> numbering = Numbering(True, True, known={"<unk>": 0, "soup": 1}, none=0)
-    >>> found = numbering.number(["Good soup", "", "good day"])
-    >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
-    (['good', 'day'], [2, 1, 0, 2, 3], [2, 1, 2])
     """
 
     def __init__(
@@ -120,6 +106,9 @@ class Numbering:
         if not self.forbidden:
             return words
         return [word for word in words if not is_forbidden(word, self.forbidden)]
+
+
+_numbering = lru_cache(maxsize=8)(Numbering)
 
 
 class WordNumbers(dict[str, int]):

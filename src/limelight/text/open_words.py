@@ -35,7 +35,7 @@ class OpenTokenizer(Tokenizer):
         return len(self.all_words)
 
     def _id(self, word: str) -> int:
-        found = self._ids.get(word) or self._new.get(word)
+        found = self.ids.get(word) or self._new.get(word)
         if found is None:
             with _adding:
                 found = self._new.get(word)

@@ -36,12 +36,7 @@ class Question(ABC):
         return np.asarray(self.value(z) - self.value(z - losses))
 
     def direction(self, z_0: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """(classes,): g, for which <g, z - z_0> is f(z) - f(z_0).
-
-        >>> z_0, z = np.array([0.0, 0.0]), np.array([2.0, 0.0])
-        >>> round(float(Probability(0).direction(z_0, z) @ (z - z_0)), 4)  # from 0.5 to 0.8808
-        0.3808
-        """
+        """(classes,): g, for which <g, z - z_0> is f(z) - f(z_0)."""
         points = POINTS * int(np.clip(np.ceil(np.abs(z - z_0).max() / 60), 1, 64))
         way = (np.arange(points)[:, None] + 0.5) / points
         return np.asarray(self.slope(z_0 + way * (z - z_0)).mean(axis=0))
@@ -100,11 +95,7 @@ class Number(Question):
 
 
 def class_values(labels: Sequence[Label]) -> tuple[float, ...]:
-    """What ordered classes count as: numbers as they are, others by their place.
-
-    >>> class_values([1, 2, 5]), class_values(["bad", "good"])
-    ((1.0, 2.0, 5.0), (0.0, 1.0))
-    """
+    """What ordered classes count as: numbers as they are, others by their place."""
     numbers = all(isinstance(label, int | float) for label in labels)
     return tuple(float(label) if numbers else float(k) for k, label in enumerate(labels))
 

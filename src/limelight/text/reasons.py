@@ -21,11 +21,7 @@ _JOIN = " . "  # between marked words that were apart
 
 
 def with_reasons(row: Row) -> Row:
-    """The row with further texts in place of its marks: `reasons` is then a list of (text, text2).
-
-    >>> with_reasons(Row("Nice pool, rude staff", 2, reasons=("rude staff", "pool"))).reasons
-    [('rude staff', None), ('Nice , rude staff', None)]
-    """
+    """The row with further texts in place of its marks: `reasons` is then a list of (text, text2)."""
     if row.reasons is None:
         return row
     texts = [row.text] if row.text2 is None else [row.text, row.text2]
@@ -45,11 +41,7 @@ def with_reasons(row: Row) -> Row:
 
 
 def parse_marks(cell: Any) -> list[str | Span]:
-    """Phrases and spans of characters, from a list or as they are written in a table.
-
-    >>> parse_marks("rude staff | dirty"), parse_marks('["rude", [6, 10]]'), parse_marks(None)
-    (['rude staff', 'dirty'], ['rude', (6, 10)], [])
-    """
+    """Phrases and spans of characters, from a list or as they are written in a table."""
     cell = _plain(cell)
     if is_missing(cell):
         return []

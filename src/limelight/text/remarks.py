@@ -19,19 +19,7 @@ _HTML = re.compile(
 
 
 class TextRemarks:
-    """Looks at text after text, and says in a line each what there is.
-
-    >>> remarks = TextRemarks()
-    >>> for text, label in (("Good<br>soup", 5), ("😀", 5), ("Cold.", 1), ("Cold.", 1), ("Cold.", 5)):
-    ...     remarks.add(text, label)
-    >>> for line in remarks.lines({"1": 2, "5": 3}):
-    ...     print(line)
-    classes of two rows or fewer: 1
-    texts with HTML in them, such as '<br>': 1
-    texts of emoji alone: 1
-    rows that repeat another, text and label: 1
-    texts that have different labels in different rows: 1
-    """
+    """Looks at text after text, and says in a line each what there is."""
 
     def __init__(self) -> None:
         self._with_html = self._wordless = 0

@@ -184,11 +184,7 @@ _ASCII = {
 
 @cache
 def ascii_rules() -> re.Pattern[str]:
-    """The same rules for Python's `re`, which is faster than `tokenizers`, but for ASCII texts only.
-
-    >>> ascii_rules().findall("I don't!")
-    ['I', 'do', "n't", '!']
-    """
+    """The same rules for Python's `re`, which is faster than `tokenizers`, but for ASCII texts only."""
     rules = WORD.replace(r"\z", r"\Z")
     for unicode, ascii in _ASCII.items():
         rules = rules.replace(unicode, ascii)

@@ -77,11 +77,7 @@ def _hashes(text: str, sizes: tuple[int, ...]) -> list[int]:
 
 
 def gram_hashes(word: str) -> list[int]:
-    """The hashes of a word's n-grams.
-
-    >>> [hash == crc32(gram) for hash, gram in zip(gram_hashes("hi"), [b"<hi", b"hi>", b"<hi>"])]
-    [True, True, True]
-    """
+    """The hashes of a word's n-grams."""
     return _hashes(f"<{word}>", GRAM_SIZES)[:MAX_GRAMS]
 
 
@@ -90,10 +86,6 @@ def piece_tables(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(words, MAX_GRAMS) and (words, MAX_STEMS) int32: rows of the table of n-grams, from 1 on, and of words;
     0 for none. Without `known`, words are spelled by their n-grams alone.
-
-    >>> grams, stems = piece_tables(["hi", "genome-wide"], 5, {"genome": 3, "wide": 4})
-    >>> [h % 5 + 1 for h in gram_hashes("hi")] == grams[0, :3].tolist(), stems.tolist()
-    (True, [[0, 0, 0, 0], [3, 4, 0, 0]])
     """
     grams = np.zeros((len(words), MAX_GRAMS), np.int32)
     stems = np.zeros((len(words), MAX_STEMS), np.int32)
@@ -113,9 +105,6 @@ def spell(
     """(words, d): the mean of the vectors of each word's n-grams, and that of the known words in it.
 
     `grams` has them by hash, from 1 on; `table` those of the known words by id.
-
-    >>> spell(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
-    [[1.0], [1.0]]
     """
     own, stems = piece_tables(words, len(grams) - 1, known)
     spelled = _means(own, grams)

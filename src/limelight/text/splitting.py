@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,6 @@ from .rules import CHARACTERS, NUMBER_ABBREVIATIONS, WORD, ascii_rules
 
 if TYPE_CHECKING:
     import tokenizers
-
-
-from collections.abc import Iterator
 
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -22,11 +20,7 @@ BEFORE_NUMBER = re.compile(rf"(?:\d\)?|(?:{'|'.join(NUMBER_ABBREVIATIONS.split()
 
 
 def split_words(text: str, lowercase: bool, split_characters: bool) -> list[str]:
-    """The words of a text, which are in lower case if the vocabulary is.
-
-    >>> split_words("I don't!", True, True)
-    ['i', 'do', "n't", '!']
-    """
+    """The words of a text, which are in lower case if the vocabulary is."""
     if text.isascii():
         return ascii_rules().findall(text.lower() if lowercase else text)
     rules, text = _unicode_rules(lowercase, split_characters), encodable(text)
@@ -61,11 +55,7 @@ def _unicode_rules(lowercase: bool, split_characters: bool) -> tokenizers.Tokeni
 
 
 def word_spans(text: str, lowercase: bool, split_characters: bool) -> list[tuple[int, int]]:
-    """Where the words of a text are.
-
-    >>> word_spans("I don't!", True, True)
-    [(0, 1), (2, 4), (4, 7), (7, 8)]
-    """
+    """Where the words of a text are."""
     rules = _unicode_rules(lowercase, split_characters)
     return list(rules.encode(encodable(text), add_special_tokens=False).offsets)
 
@@ -133,10 +123,6 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where each sentence starts and ends in a text, without the spaces around it.
 
     What has no letter and no digit is not a sentence.
-
-    >>> text = 'Dr. Who paid 3.50 for it. "Too much!" she said... Why? the soup was cold. :)'
-    >>> [text[start:end] for start, end in sentence_spans(text)]
-    ['Dr. Who paid 3.50 for it.', '"Too much!" she said...', 'Why?', 'the soup was cold.']
     """
     start = 0
     for match in _BREAK.finditer(text):
@@ -151,10 +137,6 @@ def passage_spans(text: str) -> Iterator[tuple[int, int]]:
 
     A passage is some sentences, and the last of them is the first of the next passage.
     What is left of a text is one passage if it has up to one and a half times as many words.
-
-    >>> text = "One two three. " * 60
-    >>> [(start // 15, -(-end // 15)) for start, end in passage_spans(text)]  # the sentences from and to
-    [(0, 34), (33, 60)]
     """
     pieces = (each for span in sentence_spans(text) for each in _WORDS.finditer(text, *span))
     spans = [span for piece in pieces for span in _stripped(text, *piece.span())]

@@ -202,33 +202,13 @@ assert tuple(_TASKS) == TASKS
 
 
 def find_task(name: str) -> Task:
-    """A task by its name; 'auto', in what older versions wrote, is classification.
-
-    >>> find_task("auto").name
-    'classification'
-    >>> P = np.array([[0.4, 0.3, 0.3]])
-    >>> find_task("classification").decide(P).tolist(), find_task("ordinal").decide(P).tolist()
-    ([0], [1])
-    >>> several = find_task("multi-label")
-    >>> several.decide(P, np.array([0.4, 0.5, 0.1])).tolist()
-    [[True, False, True]]
-    >>> several.explained(np.array([0.6, 0.1, 0.5]), np.array([0.5, 0.5, 0.2]))
-    [2, 0]
-    >>> several.to_labels(np.array([[True, False], [False, False]]), ["cold", "soup"])
-    [('cold',), ()]
-    """
+    """A task by its name; 'auto', in what older versions wrote, is classification."""
     return _TASKS[DEFAULT_TASK if name == "auto" else name]
 
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """How the labels of a table are written.
-
-    >>> LabelFormat("multi-label", "|").parse("cold | soup", "column 'labels'")
-    ('cold', 'soup')
-    >>> LabelFormat("regression").parse("3.5", "column 'score'")
-    3.5
-    """
+    """How the labels of a table are written."""
 
     task: str = "auto"
     separator: str = ""
@@ -240,10 +220,6 @@ class LabelFormat:
 
 
 def count_labels(task: str, labels: np.ndarray, classes: Sequence[Label]) -> dict[str, int]:
-    """How many rows have each class.
-
-    >>> count_labels("multi-label", np.array([[1, 1], [0, 1]], np.uint8), ["cold", "soup"])
-    {'cold': 1, 'soup': 2}
-    """
+    """How many rows have each class."""
     counts = find_task(task).column.counts(labels, len(classes)).tolist()
     return dict(zip(map(str, classes), counts, strict=True))

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, compress, filterfalse
@@ -37,7 +36,7 @@ from ..tables.rows import Row, chunks
 from .forbidding import is_forbidden
 from .numbering import Numbering
 from .rules import CHARACTERS, ascii_rules
-from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces, split_words
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, has_spaces
 
 PAD = 0
 UNKNOWN = 1
@@ -50,11 +49,9 @@ LONGEST = 1024  # characters of a word in the vocabulary: more is a file without
 class Tokenizer:
     """Splits text into words and gives each its id; made from the text of a tokenizer.json.
 
-    >>> tokenizer = Tokenizer.train(["I don't like it.", "I like it!"])
-    >>> tokenizer.split("I don't!")
-    ['I', 'do', "n't", '!']
-    >>> tokenizer.vocabulary[:5]
-    ('<pad>', '<unk>', 'i', 'it', 'like')
+    >>> tokenizer = Tokenizer.from_words(["i", "do"])
+    >>> tokenizer.split("I don't!"), tokenizer.encode(["I don't!"])[0].tolist()
+    (['I', 'do', "n't", '!'], [2, 3, 1, 1])
     """
 
     def __init__(self, text: str) -> None:
@@ -62,7 +59,7 @@ class Tokenizer:
         self._json = text
 
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
-        self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
+        self.ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
         in_order = list(ids.values()) == list(range(len(ids)))
         self.vocabulary: tuple[str, ...] = tuple(ids if in_order else sorted(ids, key=ids.__getitem__))
         self._built: tokenizers.Tokenizer | None = None
@@ -75,10 +72,6 @@ class Tokenizer:
         that has such a word between marks ("hilton/marriott").
 
         Nothing else knows of them: neither ids nor offsets nor words of a text have them.
-
-        >>> tokenizer = Tokenizer.from_words(["good"]).forbid(["hilton"])
-        >>> tokenizer.split("The Hilton is good"), tokenizer.encode(["Hilton good"])[0].tolist()
-        (['The', 'is', 'good'], [2])
         """
         other = copy.copy(self)
         other._numbers = None
@@ -92,40 +85,14 @@ class Tokenizer:
         Without a lock, which a fork could copy while it is held: two threads may both build it.
         """
         if self._built is None:
-            self._built = build_tokenizer(self._ids, self.lowercase, self.split_characters)
+            self._built = build_tokenizer(self.ids, self.lowercase, self.split_characters)
         return self._built
-
-    @classmethod
-    def train(
-        cls,
-        texts: Iterable[str],
-        *,
-        lowercase: bool = True,
-        min_count: int = 1,
-        max_words: int = 100_000,
-        split_characters: bool = True,
-    ) -> Tokenizer:
-        """Count the words of `texts` (read once, not kept) and keep those of `choose_words`.
-
-        >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
-        ('<pad>', '<unk>', 'b', 'c')
-        """
-        check_several(texts)
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(split_words(text, lowercase, split_characters))
-        words = choose_words(counts, min_count, max_words)
-        return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
     @classmethod
     def from_words(
         cls, words: Sequence[str], *, lowercase: bool = True, split_characters: bool = True
     ) -> Tokenizer:
-        """A tokenizer with exactly these words, in this order, from id 2 on.
-
-        >>> Tokenizer.from_words(["good", "bad"]).locate("Bad, good")[0].tolist()
-        [3, 1, 2]
-        """
+        """A tokenizer with exactly these words, in this order, from id 2 on."""
         ids = {word: number for number, word in enumerate((*SPECIAL, *words))}
         if len(ids) != len(words) + len(SPECIAL):
             raise LimelightError(
@@ -154,22 +121,14 @@ class Tokenizer:
         write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
-        """Rules and vocabulary as the text of a tokenizer.json.
-
-        >>> Tokenizer.from_words(["good"]).to_json()[-60:]
-        '"vocab":{"<pad>":0,"<unk>":1,"good":2},"unk_token":"<unk>"}}'
-        """
+        """Rules and vocabulary as the text of a tokenizer.json."""
         if not self._json:
             self._json = self._tokenizer.to_str()
         return self._json
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids.
-
-        >>> Tokenizer.from_words(["good"]).hash == Tokenizer.from_words(["bad"]).hash
-        False
-        """
+        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -179,50 +138,21 @@ class Tokenizer:
     def count(self) -> int:
         return len(self)
 
-    @property
-    def ids(self) -> Mapping[str, int]:
-        """The id of every word in the vocabulary.
-
-        >>> Tokenizer.from_words(["good"]).ids["good"]
-        2
-        """
-        return self._ids
-
     def split(self, text: str) -> list[str]:
-        """The words, as they are in the text.
-
-        >>> Tokenizer.from_words([]).split("Mr. O'Neil's 20% off...")
-        ['Mr.', "O'Neil", "'s", '20', '%', 'off', '...']
-        >>> Tokenizer.from_words([]).split("我的iPhone很好")
-        ['我', '的', 'iPhone', '很', '好']
-        """
+        """The words, as they are in the text."""
         return [text[start:end] for start, end in self._located(text)[1]]
 
     def words(self, text: str) -> list[str]:
-        """The words as the vocabulary has them: in lower case, if it is.
-
-        >>> Tokenizer.from_words([]).words("Good SOUP")
-        ['good', 'soup']
-        """
+        """The words as the vocabulary has them: in lower case, if it is."""
         return self._numbering.split(text)
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
-
-        >>> ids, offsets = Tokenizer.from_words(["good"]).locate("so GOOD")
-        >>> ids.tolist(), offsets.tolist()
-        ([1, 2], [[0, 2], [3, 7]])
-        """
+        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0."""
         ids, offsets = self._located(text)
         return np.asarray(ids or [UNKNOWN], np.int32), np.asarray(offsets or [(0, 0)], np.int32)
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of all texts back to back, and the number of words of each.
-
-        >>> ids, lengths = Tokenizer.from_words(["good"]).encode(["good day", "", "Good"])
-        >>> ids.tolist(), lengths.tolist()
-        ([2, 1, 1, 2], [2, 1, 1])
-        """
+        """Ids of all texts back to back, and the number of words of each."""
         ids, lengths, _ = self.encode_open(texts)
         ids[ids >= len(self)] = UNKNOWN
         return ids, lengths
@@ -231,10 +161,6 @@ class Tokenizer:
         """The same, but words outside the vocabulary have ids after it, by their places in the list.
 
         Those of texts that `tokenizers` splits stay unknown: texts in scripts without spaces.
-
-        >>> ids, lengths, others = Tokenizer.from_words(["good"]).encode_open(["good day", "Day!"])
-        >>> ids.tolist(), lengths.tolist(), others
-        ([2, 3, 3, 4], [2, 2], ['day', '!'])
         """
         check_several(texts)
         texts = list(texts)
@@ -248,12 +174,8 @@ class Tokenizer:
         return ids, lengths, found.words
 
     def find_ids(self, words: Sequence[str]) -> np.ndarray:
-        """(words,) int32: the id of each word, which is as `words` gives it.
-
-        >>> Tokenizer.from_words(["good"]).find_ids(["good", "soup"]).tolist()
-        [2, 1]
-        """
-        return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
+        """(words,) int32: the id of each word, which is as `words` gives it."""
+        return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def _merge(
         self, are_others: np.ndarray, ids: np.ndarray, lengths: np.ndarray, others: Iterable[str]
@@ -279,15 +201,11 @@ class Tokenizer:
     def _numbering(self) -> Numbering:
         if self._numbers is None:
             options = self.lowercase, self.split_characters, self.forbidden
-            self._numbers = Numbering(*options, known=self._ids, none=UNKNOWN)
+            self._numbers = Numbering(*options, known=self.ids, none=UNKNOWN)
         return self._numbers
 
     def blank_forbidden(self, text: str) -> str:
-        """The text with spaces in place of forbidden words: the others stay where they are.
-
-        >>> Tokenizer.from_words([]).forbid(["hilton"]).blank_forbidden("The Hilton/Ritz is good")
-        'The             is good'
-        """
+        """The text with spaces in place of forbidden words: the others stay where they are."""
         if not self.forbidden:
             return text
         text = self._numbering.blank_divided(text)
@@ -308,7 +226,7 @@ class Tokenizer:
     def _located_all(self, text: str) -> list[tuple[int, tuple[int, int]]]:
         """The same for each word, forbidden or not."""
         if text.isascii():
-            get, words = self._ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
+            get, words = self.ids.get, ascii_rules().finditer(text.lower() if self.lowercase else text)
             return [(get(word[0], UNKNOWN), word.span()) for word in words]
         encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         return list(zip(encoding.ids, encoding.offsets, strict=True))
@@ -318,9 +236,6 @@ def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> l
     """The most frequent words first, and equally frequent ones in alphabetical order.
 
     A word of more than `LONGEST` characters takes up its place among `max_words`, but is none of them.
-
-    >>> choose_words({"soup": 1, "b": 2, "a": 2}, min_count=2, max_words=9)
-    ['a', 'b']
     """
     if min_count < 1 or max_words < 1:
         raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
@@ -337,11 +252,7 @@ def check_several(texts: Iterable[str]) -> None:
 
 
 def has_joined_characters(words: Iterable[str]) -> bool:
-    """Whether words of scripts without spaces are longer than a character: they were split by spaces alone.
-
-    >>> has_joined_characters(["soup", "汤"]), has_joined_characters(["牛肉汤"])
-    (False, True)
-    """
+    """Whether words of scripts without spaces have several characters: they were split by spaces alone."""
     cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
     return any(len(cut(word)) > 1 for word in filterfalse(str.isascii, words))
 

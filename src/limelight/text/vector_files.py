@@ -27,17 +27,7 @@ Tick = Callable[[], object]
 
 
 class VectorFile:
-    """A vectors file: text or binary, the size d of a vector, and the number of words its header promises.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "glove.txt")
-    >>> _ = path.write_text("soup 0.5 1\\ngood -1 2\\n")
-    >>> file = VectorFile(path)
-    >>> file.size, file.binary
-    (2, False)
-    >>> file.read({b"good"}, lambda word, vector: print(word, vector))
-    b'good' [-1.  2.]
-    """
+    """A vectors file: text or binary, the size d of a vector, and the number of words its header promises."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

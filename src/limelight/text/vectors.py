@@ -37,13 +37,7 @@ class Vectors:
     found: np.ndarray  # (len(vocabulary),) bool
 
     def coverage(self, corpus: Split) -> float:
-        """The share of a corpus, word by word, that has a pretrained vector.
-
-        >>> from limelight.text.dataset import Split
-        >>> vectors = Vectors(np.zeros((4, 2)), np.array([False, False, True, False]))
-        >>> vectors.coverage(Split(ids=np.array([2, 3, 2, 2]), lengths=np.array([4])))
-        0.75
-        """
+        """The share of a corpus, word by word, that has a pretrained vector."""
         blocks = (ids[k : k + BLOCK] for ids, _, _ in corpus.sides for k in range(0, len(ids), BLOCK))
         return float(sum(self.found[ids].sum() for ids in blocks) / corpus.words)
 
@@ -84,13 +78,6 @@ def read_vectors(
 
     `paths` is a GloVe or word2vec file (text or binary, also .gz, .xz, .bz2, .zst or .zip), "default" for
     the bundled vectors, or several of these separated by commas.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "glove.txt")
-    >>> _ = path.write_text("soup 0.5 1\\ngood -1 2\\n")
-    >>> vectors = read_vectors(path, ["<pad>", "<unk>", "Soup", "borscht"], seed=0)
-    >>> vectors.matrix[2].tolist(), vectors.found.tolist()
-    ([0.5, 1.0], [False, False, True, False])
     """
     check_choice("missing", missing, ("noise", "spelling"))
     parts = [
@@ -128,7 +115,7 @@ def _read_file(path: str, vocabulary: Sequence[str], seed: int, missing: str, pr
 
 
 def first_words(paths: VectorPaths, count: int) -> list[str]:
-    """The first words of a vectors file, which usually are the most frequent ones; of several, the first's.
+    """The first words of a vectors file, usually the most frequent ones; of several files, the first's.
 
     >>> first_words("default", 40_000)[-1] in first_words("default", 40)
     False
@@ -274,12 +261,7 @@ def fill_from_spelling(matrix: np.ndarray, found: np.ndarray, vocabulary: Sequen
 
 
 class Spelling:
-    """Known words, and a search for those most similar to another word.
-
-    >>> known = Spelling(["umbrella", "dark", "haired", "trash", "can", "snow"])
-    >>> [known.similar(word) for word in ("umbrellas", "dark-haired", "trashcan", "xyzzy")]
-    [['umbrella'], ['dark', 'haired'], ['trash', 'can'], []]
-    """
+    """Known words, and a search for those most similar to another word."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.sorted = sorted(set(words))

@@ -43,11 +43,7 @@ SMALL_WORDS = {language: frozenset(words.split()) for language, words in _LANGUA
 
 
 def is_kind(word: str, kind: str) -> bool:
-    """Whether a word is of a kind such as "people", "time" or "numbers"; English.
-
-    >>> is_kind("Wife", "people"), is_kind("soup", "people")
-    (True, False)
-    """
+    """Whether a word is of a kind such as "people", "time" or "numbers"; English."""
     if kind == PUNCTUATION:
         return not any(map(str.isalnum, word))
     if kind == SMALL:
@@ -56,11 +52,7 @@ def is_kind(word: str, kind: str) -> bool:
 
 
 def is_function_word(word: str) -> bool:
-    """Whether it is grammar or punctuation rather than meaning; English.
-
-    >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
-    (True, True, False)
-    """
+    """Whether it is grammar or punctuation rather than meaning; English."""
     return word.lower() in FUNCTION_WORDS or is_kind(word, PUNCTUATION)
 
 
@@ -78,14 +70,7 @@ _GENERAL = frozenset(_WORDS.split())
 
 
 class Names:
-    """Counts how words are written, text by text.
-
-    >>> names = Names()
-    >>> for text in ("We saw Paris .", "From Paris to Rome", "Rooms in Paris"):
-    ...     names.add(text.split())
-    >>> [word for word in ("paris", "rooms", "rome", "we") if names.has(word)]
-    ['paris']
-    """
+    """Counts how words are written, text by text."""
 
     def __init__(self) -> None:
         self.times, self.capital = Counter[str](), Counter[str]()  # inside sentences
