@@ -13,8 +13,8 @@ TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
 Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
 /embed_all, /explain, /similarity, /rerank, /info, /health, /ready, /metrics, and /v1/embeddings as OpenAI's
-clients send it. /docs describes them. Requests that wait are joined into batches. A folder that is replaced
-is loaded without losing a request.
+clients send it. /openapi.json describes them. Requests that wait are joined into batches. A folder that is
+replaced is loaded without losing a request.
 
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from .api.batching import BATCH_WORDS
 from .api.models import ServedModels, Source
-from .api.openapi import document, page
+from .api.openapi import document
 from .api.routes import FIELDS, Routes
 from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
@@ -55,16 +55,12 @@ def create_app(
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
     ours += found.all() if found else []
 
-    async def show_page(request: Request) -> Response:
-        return page(served.names, ours)
-
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
-    every = [*routes, *ours, Route("/docs", show_page), Route("/openapi.json", show_document)]
-    if with_page:  # at / is the explorer; without a model that it can show, the list of routes
-        explorer = Explorer(served, posts, data, near)
-        every += explorer.routes() if explorer.shown() else [Route("/", show_page)]
+    every = [*routes, *ours, Route("/openapi.json", show_document)]
+    if with_page and (explorer := Explorer(served, posts, data, near)).shown():
+        every += explorer.routes()
     app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
     app.state.about_index = lambda: {"index": found.served.about()} if found else {}
     app.state.has_index = lambda: not found or found.served.is_there

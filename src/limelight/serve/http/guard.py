@@ -25,7 +25,7 @@ from ...errors import bad_value
 from .limits import RequestError
 from .metrics import Metrics, log
 
-OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health", "/ready"}  # without the token: they tell but names
+OPEN_PATHS = {"/", "/openapi.json", "/health", "/ready"}  # without the token: they tell but names
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # of every answer
 UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
@@ -166,7 +166,7 @@ async def refuse(request: Request, error: Any) -> Response:
 
 async def refuse_path(request: Request, error: Any) -> Response:
     """The answer to a path or method that there is not."""
-    messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
+    messages = {404: "no such route; see /openapi.json", 405: "this route takes another method; see /openapi.json"}
     message = messages.get(error.status_code, "the request was refused")
     answer = error_answer(request.scope, RequestError(error.status_code, message))
     answer.headers.update(error.headers or {})
