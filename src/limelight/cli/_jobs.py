@@ -116,11 +116,7 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
 
 
 def describe(result: dict[str, Any]) -> str:
-    """A finished job in one line.
-
-    >>> describe({"out": "v", "pieces": 3, "pieces_before": 1, "rows_in": 9, "rows_out": 8, "skipped": 1})
-    'saved v: 3 files (1 done before), 9 rows in, 8 out, 1 skipped (_skipped.jsonl)'
-    """
+    """A finished job in one line."""
     before = f" ({result['pieces_before']:,} done before)" if result["pieces_before"] else ""
     skipped = f", {result['skipped']:,} skipped (_skipped.jsonl)" if result["skipped"] else ""
     rows = f"{result['rows_in']:,} rows in, {result['rows_out']:,} out"

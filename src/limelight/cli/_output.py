@@ -50,9 +50,6 @@ def visible(text: str) -> str:
     """Replace what would control a terminal (escapes, carriage returns, bidi overrides) by stand-ins.
 
     A progress bar's own controls stay: a return at either end, or nothing but moves of the cursor.
-
-    >>> visible("red: \\x1b[31m, \\u202eflipped"), visible("\\r 40%")
-    ('red: ␛[31m, \ufffdflipped', '\\r 40%')
     """
     if not _UNSAFE.search(text) or re.fullmatch(r"(\x1b\[A|\n)+", text):
         return text
@@ -185,13 +182,7 @@ def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]], ro
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Format a table: the first column aligned left, the others right.
-
-    >>> print(table(["model", "test"], [["ours", "58.1%"], ["CNN", "9.0%"]]))
-    model   test
-    ours   58.1%
-    CNN     9.0%
-    """
+    """Format a table: the first column aligned left, the others right."""
     cells = [[" ".join(str(cell).splitlines()) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     lines = [

@@ -81,11 +81,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def names_of(models: list[str]) -> dict[str, str]:
-    """The folder of each name; without NAME=, a folder's own name.
-
-    >>> names_of(["reader", "stars=models/size=2"])
-    {'reader': 'reader', 'stars': 'models/size=2'}
-    """
+    """The folder of each name; without NAME=, a folder's own name."""
     found: dict[str, str] = {}
     for given in models:
         name, _, folder = given.partition("=")

@@ -70,11 +70,7 @@ class Grouping:
 
 
 def group_count(texts: int) -> int:
-    """How many groups to make of so many texts.
-
-    >>> [group_count(n) for n in (3, 100, 10_000, 1_000_000)]
-    [2, 10, 100, 200]
-    """
+    """How many groups to make of so many texts."""
     return int(np.clip(round(texts**0.5), min(2, texts), 200))
 
 

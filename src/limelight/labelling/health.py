@@ -254,12 +254,7 @@ class _Found(NamedTuple):
 
 
 def other_languages(texts: Sequence[str]) -> dict[int, str]:
-    """The texts that are not in the language of most, and which one they are in, or their script.
-
-    >>> english = ["The soup was cold and the waiter was rude"] * 3
-    >>> other_languages([*english, "Die Suppe ist nicht kalt und der Kellner", "Суп был холодный"])
-    {3: 'German', 4: 'Cyrillic'}
-    """
+    """The texts that are not in the language of most, and which one they are in, or their script."""
     scripts = [_script(text) for text in texts]
     counts = [_count(text) for text in texts]
     script = _most(each for each in scripts if each)

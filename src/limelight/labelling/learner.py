@@ -286,11 +286,7 @@ class Learner:
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:
-    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half.
-
-    >>> uncertain(np.array([[3.0, 3.0, 0.0], [9.0, 0.0, 0.0]]), several=False).round(3).tolist()
-    [1.0, 0.0]
-    """
+    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half."""
     if several:
         gap = np.abs(logits).min(axis=1)
     elif logits.shape[1] < 2:
@@ -334,11 +330,7 @@ class Surroundings:
 
 
 def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
-    """The most useful `count` texts X (n, size), each the less useful the more it is like one picked before.
-
-    >>> pick(np.array([1.0, 0.9, 0.5]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 2)
-    [0, 2]
-    """
+    """The most useful `count` texts X (n, size), each less useful the more it is like one picked before."""
     left, found = useful.astype(np.float64), list[int]()
     while len(found) < min(count, len(left)):
         if found:
@@ -368,23 +360,13 @@ class Estimate(NamedTuple):
 
 
 def estimate(correct: np.ndarray) -> Estimate | None:
-    """From a fair sample: whether each text is right (n,).
-
-    >>> print(estimate(np.array([True] * 40 + [False] * 10)))
-    accuracy 80%, 67% to 89% with 95% confidence, from 50 texts drawn at random
-    >>> print(estimate(np.array([True] * 8 + [False] * 2)))
-    accuracy 49% to 94% with 95% confidence, from 10 texts drawn at random
-    """
+    """From a fair sample: whether each text is right (n,)."""
     n, right = len(correct), int(np.sum(correct))
     return Estimate(right, n, *wilson(right / n, n)) if n >= MIN_SAMPLE else None
 
 
 def advise(found: Estimate | None, drawn: int) -> str:
-    """What to do next, in one sentence.
-
-    >>> advise(None, 7)
-    'Go on: 3 more texts drawn at random give a first estimate.'
-    """
+    """What to do next, in one sentence."""
     if found is None:
         more = MIN_SAMPLE - drawn
         gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"

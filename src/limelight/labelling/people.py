@@ -30,15 +30,7 @@ class Tab(NamedTuple):
 
 
 class Assigned:
-    """The rows that each tab was given, how each was chosen, and after how many events.
-
-    >>> assigned = Assigned()
-    >>> assigned.give(Tab("ann", "1"), [(7, "auto")], events=0)
-    >>> assigned.to_others(Tab("ann", "2"), events=9), assigned.to_others(Tab("ann", "1"), events=9)
-    ([7], [])
-    >>> assigned.how_chosen(7, "ann"), assigned.how_chosen(8, "ann")
-    ('auto', 'picked')
-    """
+    """The rows that each tab was given, how each was chosen, and after how many events."""
 
     def __init__(self) -> None:
         self._rows: dict[Tab, dict[int, tuple[str, int]]] = {}
@@ -100,12 +92,7 @@ def measure_agreement(
 
 
 def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None = None) -> float | None:
-    """Krippendorff's alpha; with the `order` of classes, that for ranks. None without a difference to expect.
-
-    >>> units = [[("a",), ("a",)], [("b",), ("b",)], [("a",), ("b",)], [("b",), ("b",)]]
-    >>> round(alpha(units), 4)
-    0.5333
-    """
+    """Krippendorff's alpha; with the `order` of classes, that for ranks. None where none are apart."""
     units = [[tuple(sorted(each)) for each in unit] for unit in units]
     values = Counter(each for unit in units for each in unit)
     n = sum(values.values())

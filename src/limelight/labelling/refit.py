@@ -51,11 +51,7 @@ class Space(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray) -> Space:
-        """From vectors X (n, size) of texts, with or without labels.
-
-        >>> Space.of(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).variance
-        2.5
-        """
+        """From vectors X (n, size) of texts, with or without labels."""
         centre = X.mean(axis=0, dtype=np.float64)
         variance = float(((X - centre) ** 2).mean())
         return cls(centre.astype(np.float32), max(variance, 1e-12))
@@ -86,11 +82,7 @@ def task_of(several: bool) -> Task:
 
 
 def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:
-    """(n,): whether each text gets the label that it has: all of its labels, where it may have several.
-
-    >>> is_correct(np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([[1, 0], [0, 1]])).tolist()
-    [True, False]
-    """
+    """(n,): whether each text gets the label that it has: all of its labels, where it may have several."""
     if several:
         return np.asarray(((logits > 0) == (Y > 0)).all(axis=1))
     return np.asarray(logits.argmax(axis=1) == Y.argmax(axis=1))

@@ -29,14 +29,7 @@ class Said:
 
 @dataclass
 class State:
-    """The fold of all events that were not undone. Texts are named by their keys.
-
-    >>> state = State(["good"])
-    >>> state.take({"id": "1", "do": "label", "by": "ann", "when": "", "rows": ["a.0"], "label": ["good"]})
-    >>> state.take({"id": "2", "do": "rename_class", "by": "ann", "when": "", "name": "good", "to": "fine"})
-    >>> state.classes, state.latest("a.0").labels
-    (['fine'], ('fine',))
-    """
+    """The fold of all events that were not undone. Texts are named by their keys."""
 
     classes: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
@@ -141,11 +134,7 @@ def _put(kept: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def as_labels(label: str | Sequence[str]) -> Labels:
-    """One label or several, as a tuple.
-
-    >>> as_labels("rooms"), as_labels(["rooms", "staff"])
-    (('rooms',), ('rooms', 'staff'))
-    """
+    """One label or several, as a tuple."""
     names = [label] if isinstance(label, str) or not isinstance(label, Sequence) else label
     if not all(isinstance(name, str) for name in names):
         raise bad_value(f"{label!r} cannot be a label: give the name of a class, or a list of names, as text")

@@ -27,24 +27,13 @@ HEADER = b"Limelight: vectors of texts, 2.\n"
 
 
 def reading_order(keys: Sequence[str], seed: int) -> np.ndarray:
-    """(n,): the rows in a random order that stays the same for the same texts, however they are sorted.
-
-    >>> keys = ["a.0", "b.0", "c.0"]
-    >>> first = [keys[row] for row in reading_order(keys, 0)]
-    >>> first == [keys[::-1][row] for row in reading_order(keys[::-1], 0)]
-    True
-    """
+    """(n,): the rows in a random order that stays the same for the same texts, however they are sorted."""
     hashes = [hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest() for key in keys]
     return np.argsort(np.array(hashes, dtype="S8") if hashes else np.zeros(0), kind="stable")
 
 
 class TextVectors:
-    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far.
-
-    >>> vectors = TextVectors(["good soup", "bad soup"], np.array([1, 0]), background=False)
-    >>> vectors.ready, vectors.matrix.shape
-    (2, (2, 384))
-    """
+    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far."""
 
     def __init__(
         self,

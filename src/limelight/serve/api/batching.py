@@ -74,20 +74,12 @@ def _batch_words(items: list[Item]) -> int:
 
 
 def columns(items: Sequence[Item]) -> list[list[str]]:
-    """The texts of all items, and of pairs their second texts.
-
-    >>> columns([("soup", "broth"), ("train", "bus")])
-    [['soup', 'train'], ['broth', 'bus']]
-    """
+    """The texts of all items, and of pairs their second texts."""
     return [list(column) for column in zip(*items, strict=True)]
 
 
 def cut_pieces(items: list[Item]) -> list[list[Item]]:
-    """The items in pieces that are computed one after another, so that others have their turn between them.
-
-    >>> [len(piece) for piece in cut_pieces([("soup",)] * 600)]
-    [256, 256, 88]
-    """
+    """The items in pieces, computed one after another, so that others have their turn between them."""
     pieces, words = [list[Item]()], 0
     for item in items:
         more = estimate_words([item])
@@ -100,11 +92,7 @@ def cut_pieces(items: list[Item]) -> list[list[Item]]:
 
 
 def estimate_words(items: Sequence[Item]) -> int:
-    """About how many words the items have; of text that is not ASCII, at most: each character may be one.
-
-    >>> estimate_words([("The soup is cold.",)]), estimate_words([("汤很冷",)])
-    (3, 3)
-    """
+    """About how many words the items have; of text that is not ASCII, at most: each character may be one."""
     texts = [text for item in items for text in item]
     return sum(len(text) // (CHARACTERS if text.isascii() else 1) for text in texts)
 
@@ -202,11 +190,6 @@ class Batcher:
     """A model, the requests that wait for it, and threads that compute them. It belongs to an event loop.
 
     Short requests have a thread of their own: even a single text can be so long that it takes seconds.
-
-    >>> batcher = Batcher("!", Metrics())
-    >>> shout = lambda model, items: [text.upper() + model for (text,) in items]
-    >>> asyncio.run(batcher.run(shout, [("hello",), ("there",)]))
-    ['HELLO!', 'THERE!']
     """
 
     def __init__(

@@ -69,10 +69,7 @@ class NotebookPage:
 
 
 def explore_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
-    """The page of `save_page` for a notebook, as `model.explore()` gives it.
-
-    >>> explore_page(model)  # doctest: +SKIP
-    """
+    """The page of `save_page` for a notebook, as `model.explore()` gives it."""
     return NotebookPage(build_page(model, words=words)[0], height)
 
 

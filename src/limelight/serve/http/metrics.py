@@ -34,13 +34,7 @@ FAMILIES = {  # name -> type and meaning
 
 
 class Metrics:
-    """Numbers by name and labels. With a `folder`, those of every worker that saves its own there.
-
-    >>> metrics = Metrics()
-    >>> metrics.count_request("/predict", 200, 0.02)
-    >>> metrics.text().splitlines()[2]
-    'limelight_requests_total{route="/predict",status="200"} 1'
-    """
+    """Numbers by name and labels. With a `folder`, those of every worker that saves its own there."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder, self._lock = Path(folder) if folder else None, threading.Lock()
@@ -94,11 +88,7 @@ class Metrics:
 
 
 def labelled(name: str, **labels: str) -> str:
-    """The name of a number with labels.
-
-    >>> labelled("texts_total", model="soup")
-    'texts_total{model="soup"}'
-    """
+    """The name of a number with labels."""
     return f"{name}{{{','.join(f'{key}={json.dumps(value)}' for key, value in labels.items())}}}"
 
 
@@ -113,8 +103,6 @@ def log(line: str, **fields: Any) -> None:
     or anything else from a body. A closed or full stream is no reason to stop serving.
 
     `fields` are what a line of JSON has beside it, or in its place.
-
-    >>> log("small: loaded the new model")
     """
     if not line.isprintable():  # such as an error that quotes a name from someone's folder
         line = "".join(each if each.isprintable() else " " for each in line)
@@ -131,12 +119,7 @@ def log(line: str, **fields: Any) -> None:
 
 
 class SeldomLog:
-    """Writes a line only once in a while, however often it is asked to.
-
-    >>> say = SeldomLog()
-    >>> say("too many connections"), say("too many connections")
-    (True, False)
-    """
+    """Writes a line only once in a while, however often it is asked to."""
 
     def __init__(self, seconds: float = 60.0) -> None:
         self._seconds, self._said = seconds, dict[str, float]()

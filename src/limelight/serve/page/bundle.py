@@ -103,11 +103,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", r
 
 @cache
 def bundle(start: str) -> str:
-    """A module and all that it imports as one script, each of the others a function that returns its exports.
-
-    >>> bundle("edits").startswith("// Words left out"), "const $dom = (() => {" in bundle("answer")
-    (True, True)
-    """
+    """A module and all that it imports as one script, each import a function that returns its exports."""
     order, parts = list[str](), list[str]()
     _visit(start, order)
     for name in order[:-1]:
