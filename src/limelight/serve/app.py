@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from .explorer.explored import ExploredData, Neighbours
 from .explorer.routes import Explorer
 from .http.guard import check_token, describe_error, guarded
 from .http.limits import Limits
-from .http.metrics import Metrics, SeldomLog, check_log_format, log
+from .http.metrics import Metrics, check_log_format, log
 from .http.posts import Posts
 
 
@@ -51,19 +53,18 @@ def create_app(
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
-    ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
+    ours = Routes(served, posts, metrics, batch_words, precision, found and found.served).all()
     ours += found.all() if found else []
 
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
     every = [*routes, *ours, Route("/openapi.json", show_document)]
-    if with_page and (explorer := Explorer(served, posts, data, near)).shown():
-        every += explorer.routes()
+    if with_page:  # at / is the explorer; without a model that it can show, what the routes are
+        explorer = Explorer(served, posts, data, near)
+        every += explorer.routes() if explorer.shown() else [Route("/", show_document)]
     app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
-    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
-    app.state.has_index = lambda: not found or found.served.is_there
     app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
     return app
 
@@ -76,9 +77,9 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
                 app.state.metrics.save()
             await asyncio.sleep(1)
 
-    loop, say = asyncio.get_running_loop(), SeldomLog()
+    loop = asyncio.get_running_loop()
     if loop.get_exception_handler() is None:  # asyncio's own writes a trace, for each connection in a flood
-        loop.set_exception_handler(lambda _, context: say(f"error: {_describe(context)}") and None)
+        loop.set_exception_handler(lambda _, context: _log_seldom(_describe(context), time.monotonic() // 60))
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
@@ -95,6 +96,12 @@ def _tell_systemd() -> None:
     if address := os.environ.get("NOTIFY_SOCKET", ""):
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
             channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
+
+
+@lru_cache(64)
+def _log_seldom(fault: str, minute: float) -> None:
+    """Once in a minute, however often it happens."""
+    log(f"error: {fault}")
 
 
 def _describe(context: dict[str, Any]) -> str:

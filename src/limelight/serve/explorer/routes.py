@@ -15,8 +15,7 @@ from ..api.models import ServedModels
 from ..http.bodies import Body, check_words, items_of
 from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
-from ..page.answer import page_answer
-from ..page.bundle import about_model
+from ..page.bundle import about_model, page_answer
 from .explored import ExploredData, Neighbours
 
 SIMILAR_WORDS = 6  # words to choose from

@@ -148,7 +148,6 @@ def guarded(
     log_requests: bool, **options: Any,
 ) -> Starlette:  # fmt: skip
     """An application of these routes behind the guard."""
-    check_token(token)
     paths = {route.path for route in routes if isinstance(route, Route)}
     guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}

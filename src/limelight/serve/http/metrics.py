@@ -4,7 +4,6 @@ Each worker saves its own counters, and the one that is asked adds them up.
 """
 
 import json
-import math
 import os
 import sys
 import threading
@@ -116,22 +115,6 @@ def log(line: str, **fields: Any) -> None:
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
-
-
-class SeldomLog:
-    """Writes a line only once in a while, however often it is asked to."""
-
-    def __init__(self, seconds: float = 60.0) -> None:
-        self._seconds, self._said = seconds, dict[str, float]()
-
-    def __call__(self, line: str) -> bool:
-        """Whether it was written."""
-        now = time.monotonic()
-        if now - self._said.get(line, -math.inf) < self._seconds:
-            return False
-        self._said[line] = now
-        log(line)
-        return True
 
 
 def _is_running(process: int) -> bool:

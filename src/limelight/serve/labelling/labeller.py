@@ -34,7 +34,7 @@ from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, wh
 from ..http.limits import RequestError
 from ..http.metrics import log
 from ..http.posts import Posts, Workers
-from ..page.answer import page_answer
+from ..page.bundle import page_answer
 from ..page.plane import Plane, spread
 
 MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200

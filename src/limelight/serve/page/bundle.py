@@ -1,13 +1,15 @@
 """A page as one HTML text: its modules and style as they are, blocks of data, and what it says
 of a model. Its Content-Security-Policy lets nothing run but that one script."""
 
+from __future__ import annotations
+
 import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...reading import captions
 from ...reading.html import render_style, templates
@@ -16,6 +18,9 @@ from ...runtime.model import Model
 from ...text.questions import class_values
 from ...text.tasks import find_task
 from .packed_arrays import to_text
+
+if TYPE_CHECKING:
+    from starlette.responses import HTMLResponse
 
 FOLDERS = ("", "../explorer/page/", "../labelling/page/")
 SHEET = "page.css.jinja"
@@ -40,6 +45,15 @@ def render_page(
     page = templates(__package__).get_template("explorer.html.jinja")
     parts = {"script": bundle(start), "style": style(sheet), "policy": allowed, "body": page_text(body)}
     return page.render(title=title, blocks=written, **parts)
+
+
+def page_answer(start: str, title: str, body: str = "explorer.html", sheet: str = SHEET) -> HTMLResponse:
+    """A page as a server answers with it; nothing of models or texts is in it: its script asks for them."""
+    from starlette.responses import HTMLResponse  # a page that is a file needs no server
+
+    page = render_page(start, title, {}, in_file=False, body=body, sheet=sheet)
+    allowed = f"{policy(start, served=True, sheet=sheet)}; frame-ancestors 'none'"
+    return HTMLResponse(page, headers={"content-security-policy": allowed})
 
 
 def name_of(model: Model) -> str:
