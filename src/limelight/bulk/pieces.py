@@ -136,7 +136,6 @@ def names_of(file: InputFile) -> list[str]:
 
 
 def is_remote(address: str) -> bool:
-    """Whether it is for fsspec."""
     return "://" in address and not address.startswith("file://")
 
 

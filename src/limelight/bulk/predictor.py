@@ -159,7 +159,6 @@ def _vector_columns(values: np.ndarray, dtype: str) -> Added:
 
 
 def column_names(batch: Any) -> list[str]:
-    """The names of a batch's columns."""
     if _is_arrow(batch):
         return list(batch.column_names)
     if isinstance(batch, Mapping):

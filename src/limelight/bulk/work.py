@@ -28,8 +28,6 @@ Bad = list[tuple[int, str]]  # the number of each row as whoever opens its file 
 
 
 class Done(NamedTuple):
-    """A piece that is written."""
-
     out: str
     file: str  # the input
     rows_in: int

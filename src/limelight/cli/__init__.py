@@ -46,7 +46,6 @@ def start() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; an error is one line on standard error."""
     with utf8_streams():
         _set_bar_size()
         return _run_and_report(sys.argv[1:] if argv is None else list(argv))

@@ -90,7 +90,6 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
 
 
 def check_no_engine(args: argparse.Namespace) -> None:
-    """Raise if a flag of bulk jobs was given without --engine."""
     for name in ENGINE_FLAGS:
         if getattr(args, name, None) is not None:
             raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
@@ -116,7 +115,6 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
 
 
 def describe(result: dict[str, Any]) -> str:
-    """A finished job in one line."""
     before = f" ({result['pieces_before']:,} done before)" if result["pieces_before"] else ""
     skipped = f", {result['skipped']:,} skipped (_skipped.jsonl)" if result["skipped"] else ""
     rows = f"{result['rows_in']:,} rows in, {result['rows_out']:,} out"

@@ -135,7 +135,6 @@ def check_out(args: argparse.Namespace, page: bool = False) -> None:
 
 
 def check_picture(args: argparse.Namespace) -> None:
-    """Raise unless the picture that --out asks for can be written."""
     if args.out and args.json:
         raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
     check_out(args)
@@ -182,7 +181,6 @@ def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]], ro
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Format a table: the first column aligned left, the others right."""
     cells = [[" ".join(str(cell).splitlines()) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     lines = [
@@ -193,7 +191,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def metrics_table(results: dict[str, dict[str, Any]]) -> str:
-    """Format the figures of each split, a line each."""
     given = {name: figures for name, figures in results.items() if isinstance(figures, dict)}
     shown = [key for key in FIGURES if any(key in figures for figures in given.values())]
 

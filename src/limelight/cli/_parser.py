@@ -46,7 +46,6 @@ class Parser(argparse.ArgumentParser):
         self._optionals.title = "options"
 
     def error(self, message: str) -> NoReturn:
-        """Print one line to standard error and exit with code 2."""
         print(f"{self.prog}: {self._suggest(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
@@ -201,7 +200,6 @@ def needs_serve(command: str) -> Iterator[None]:
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:
-    """Raise if a number is below the least it may be."""
     for name, lowest in least.items():
         check_at_least(f"--{name.replace('_', '-')}", getattr(args, name), lowest)
 
@@ -220,7 +218,6 @@ class HelpAll(argparse.Action):
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
-    """Add `--preset`, and a flag for every field of the recipe's sections."""
     add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {AUTO})")
     shown = parser.get_default("preset_shown")
     for section in sections:
@@ -278,5 +275,4 @@ def _help(f: dataclasses.Field, value: Any) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value as people read it: yes, no, or as it is."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)

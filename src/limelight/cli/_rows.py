@@ -44,7 +44,6 @@ def _to_the_end(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
-    """The texts of standard input, which has no columns."""
     if args.text or getattr(args, "text2", None) or getattr(args, "label", None):
         raise conflict("--text is the column of a table; standard input has no columns")
     return _rows_of(standard_input("text", "table"), pair, args.skip_bad)
@@ -77,7 +76,6 @@ def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
 
 
 def standard_input(what: str, instead: str) -> Iterator[str]:
-    """The lines of standard input, each a text or a query."""
     from ..tables.encoding import stated_encoding
     from ..tables.formats import BoundedLines
 

@@ -122,7 +122,6 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
 
 
 def _similar() -> str:
-    """For a few queries, the most similar of the held-out sentences."""
     from ..bundled import sentences
     from ..runtime.reader import Reader
 

@@ -143,7 +143,6 @@ def _chosen_rows(
 
 
 def parse_rows(given: str) -> list[int]:
-    """Row numbers and ranges of them."""
     if not re.fullmatch(r"\d{1,12}(-\d{1,12})?(,\d{1,12}(-\d{1,12})?)*", given):
         raise bad_value(f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9")
     spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]

@@ -112,7 +112,6 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
 
 
 def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> ExploredData | None:
-    """A sample of the rows of DATA, as the models read them."""
     if args.data is None:
         return None
     from ..serve.explorer.explored import explore_data

@@ -80,7 +80,6 @@ class Answers:
         return least + others[:: max(1, len(others) // (count - len(least)))][: count - len(least)]
 
     def answer(self, row: int, text: str, told: Labels | None) -> Answer:
-        """What the model says about a text, and why."""
         if self.fitted is None:
             return Answer(row, None, (), {}, [], told)
         (parts,) = self.vectors.reader.word_parts([text])

@@ -70,7 +70,6 @@ class Grouping:
 
 
 def group_count(texts: int) -> int:
-    """How many groups to make of so many texts."""
     return int(np.clip(round(texts**0.5), min(2, texts), 200))
 
 

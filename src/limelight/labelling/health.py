@@ -48,8 +48,6 @@ KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In anothe
 
 
 class Suspect(NamedTuple):
-    """A label that is probably wrong."""
-
     row: int
     label: str
     suggested: str
@@ -313,7 +311,6 @@ def read_labelled(
 
 
 def check_health_file(path: str | Path, overwrite: bool) -> None:
-    """Raise before the work unless the file can be written."""
     if Path(path).suffix.lower() not in PAGES:
         if format_of(path) is None:
             raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
@@ -324,7 +321,6 @@ def check_health_file(path: str | Path, overwrite: bool) -> None:
 def save_health(
     health: Health, path: str | Path, *, data: str = "the table", overwrite: bool = False
 ) -> None:
-    """Write the page, or by the file's name the table."""
     check_health_file(path, overwrite)
     if Path(path).suffix.lower() in PAGES:
         write_file(path, health_page(health, data), overwrite)

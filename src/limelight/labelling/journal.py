@@ -145,7 +145,6 @@ _KINDS = {
 
 
 def journal_of(out: str | Path) -> Path:
-    """The journal beside an output."""
     return Path(f"{out}.journal")
 
 

@@ -110,7 +110,6 @@ class Learner:
     # ------------------------------------------------------------ fitting
 
     def refit(self, state: State, numbers: Mapping[str, int], texts: Sequence[str]) -> None:
-        """Fit again if anything was said or read since."""
         moved = self._look_around()
         if not (self.is_stale or moved):
             return
@@ -251,7 +250,6 @@ class Learner:
         return Answers(self.fitted, tuple(self.classes), self.vectors, self.several)
 
     def progress(self) -> Progress:
-        """How far the labelling is."""
         found, status = self._estimate(), self.status
         drawn = int(self.drawn.sum())
         progress = Progress(
@@ -366,7 +364,6 @@ def estimate(correct: np.ndarray) -> Estimate | None:
 
 
 def advise(found: Estimate | None, drawn: int) -> str:
-    """What to do next, in one sentence."""
     if found is None:
         more = MIN_SAMPLE - drawn
         gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"

@@ -23,8 +23,6 @@ class Shown(NamedTuple):
 
 
 class Tab(NamedTuple):
-    """A person, and one of their pages."""
-
     by: str
     tab: str
 
@@ -43,12 +41,10 @@ class Assigned:
             del rows[row]
 
     def to_others(self, tab: Tab, events: int) -> list[int]:
-        """What other tabs have, of any person."""
         others = (rows for own, rows in self._rows.items() if own != tab)
         return [row for rows in others for row, (_, at) in rows.items() if events - at < RELEASED]
 
     def how_chosen(self, row: int, by: str) -> str:
-        """How a text was chosen that a person labels."""
         own = (rows for tab, rows in self._rows.items() if tab.by == by)
         return next((rows[row][0] for rows in own if row in rows), "picked")
 

@@ -134,7 +134,6 @@ def _put(kept: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def as_labels(label: str | Sequence[str]) -> Labels:
-    """One label or several, as a tuple."""
     names = [label] if isinstance(label, str) or not isinstance(label, Sequence) else label
     if not all(isinstance(name, str) for name in names):
         raise bad_value(f"{label!r} cannot be a label: give the name of a class, or a list of names, as text")
@@ -142,7 +141,6 @@ def as_labels(label: str | Sequence[str]) -> Labels:
 
 
 def undone(events: Iterable[Event]) -> set[str]:
-    """The ids of the events that an undo took back."""
     return {event["of"] for event in events if event["do"] == "undo"}
 
 

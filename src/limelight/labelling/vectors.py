@@ -135,7 +135,6 @@ class VectorCache:
         return hashlib.sha256(mixed).digest()[:KEY]
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        """The vectors that are in the file and sound."""
         known = [key for key in keys if key in self._places]
         found = {}
         if known:

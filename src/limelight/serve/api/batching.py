@@ -156,7 +156,6 @@ class Lane:
         return len(self._queue)
 
     def put(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
-        """Compute a job as soon as it is its turn."""
         with self._lock:
             self._queue.put(job)
             idle, self._busy = not self._busy, True
@@ -176,7 +175,6 @@ class Lane:
             return self._queue.drop(job)
 
     def _work(self, compute: Callable[[list[Job]], None]) -> None:
-        """Compute batches until no request waits."""
         while True:
             with self._lock:
                 jobs = self._queue.take()
@@ -229,7 +227,6 @@ class Batcher:
                 self._count(WAITING, -1)
 
     def _work(self, jobs: list[Job]) -> None:
-        """Compute a batch and hand out its results."""
         self._count(WAITING, -len(jobs))
         results = self._compute(jobs)
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for the answer

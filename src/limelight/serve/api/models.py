@@ -90,7 +90,6 @@ class ServedModels:
         return list(self._models)
 
     def find(self, name: Any) -> tuple[str, Batcher]:
-        """The model of this name, or without one the first."""
         name = self.names[0] if name is None else name
         if not isinstance(name, str) or name not in self._models:
             raise RequestError(404, f"there is no such model; this server has: {', '.join(self.names)}")

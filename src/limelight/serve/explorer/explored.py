@@ -110,7 +110,6 @@ class ExploredData:
         return pack_arrays(header, arrays)
 
     def find(self, words: str) -> list[int]:
-        """The rows that have this in them, in upper or lower case."""
         words = words.lower()
         return [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
 
@@ -244,7 +243,6 @@ class ReaderNeighbours:
         return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
 
     def find(self, item: Item) -> list[dict[str, Any]]:
-        """Those whose vectors point the same way."""
         scores = self.vectors @ self.reader.encode(item[0])
         return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, NEIGHBOURS))
 
@@ -258,7 +256,6 @@ class ModelNeighbours:
     where: str = "the data, as the model reads them"
 
     def find(self, item: Item) -> list[dict[str, Any]]:
-        """Those whose embeddings point the same way."""
         ((_, X),) = _read(self.model, [item], progress=False)
         scores = self.data.vectors @ shorten(X, self.data.directions)[0]
         rows = _nearest(self.data, item, scores, CANDIDATES)

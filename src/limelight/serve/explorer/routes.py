@@ -35,7 +35,6 @@ class Explorer:
         self._packed = None if data is None else data.pack()
 
     def routes(self) -> list[Route]:
-        """The page, and what it asks for."""
         words: dict[str, Schema] = {"text": text(MAX_CHARACTERS)}
         posts: dict[str, tuple[Callable[[Body], Any], Fields]] = {}
         posts["words"] = (self.words, Fields(words, {"model": {"description": "the name of a model"}}))
@@ -64,7 +63,6 @@ class Explorer:
     # ------------------------------------------------------------ GET
 
     async def page(self, request: Request) -> Response:
-        """The page itself."""
         return page_answer("live", "Limelight")
 
     async def about(self, request: Request) -> Response:

@@ -15,7 +15,6 @@ MARGIN = 8  # words: where a text is cut, they may be others than in the whole t
 
 
 def parse_body(content: bytes) -> Body:
-    """The object in a body."""
     try:
         body = json.loads(content.decode())
     except UnicodeDecodeError:

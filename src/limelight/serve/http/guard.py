@@ -44,8 +44,6 @@ HEADERS = {
 
 
 class Guard:
-    """The middleware."""
-
     def __init__(
         self, app: ASGIApp, metrics: Metrics, paths: set[str], token: str | None,
         hosts: Collection[str] | None, log_requests: bool,
@@ -55,7 +53,6 @@ class Guard:
         self.token = None if token is None else f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever happens."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -88,7 +85,6 @@ class Guard:
         self._record(scope, status, time.perf_counter() - begin, number)
 
     def _fault(self, scope: Scope) -> RequestError | None:
-        """Why a request may not be answered, if so."""
         if self.hosts is not None and not is_ours(_header(scope, b"host"), self.hosts):
             return MISDIRECTED
         if self.token is None or scope["path"] in OPEN_PATHS:
@@ -147,7 +143,6 @@ def guarded(
     routes: Sequence[BaseRoute], metrics: Metrics, *, token: str | None, hosts: Collection[str] | None,
     log_requests: bool, **options: Any,
 ) -> Starlette:  # fmt: skip
-    """An application of these routes behind the guard."""
     paths = {route.path for route in routes if isinstance(route, Route)}
     guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}
@@ -161,7 +156,6 @@ async def refuse(request: Request, error: Any) -> Response:
 
 
 async def refuse_path(request: Request, error: Any) -> Response:
-    """The answer to a path or method that there is not."""
     messages = {
         404: "no such route; see /openapi.json",
         405: "this route takes another method; see /openapi.json",

@@ -65,7 +65,6 @@ class Metrics:
             draft.replace(self._folder / str(os.getpid()))
 
     def text(self) -> str:
-        """The numbers of all workers in Prometheus' text format."""
         counts = self._copy()
         for file in self._folder.iterdir() if self._folder else ():
             if file.name.isdecimal() and int(file.name) != os.getpid():
@@ -87,12 +86,10 @@ class Metrics:
 
 
 def labelled(name: str, **labels: str) -> str:
-    """The name of a number with labels."""
     return f"{name}{{{','.join(f'{key}={json.dumps(value)}' for key, value in labels.items())}}}"
 
 
 def check_log_format() -> None:
-    """Raise if the environment asks for a log that there is not."""
     if (given := os.environ.get(LOG, "text")) not in LOG_FORMATS:
         raise bad_value(f"{LOG} is {given!r}; use one of: {', '.join(LOG_FORMATS)}")
 

@@ -110,7 +110,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(listening: socket.socket) -> bool:
-    """Whether only this machine can connect."""
     return ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 

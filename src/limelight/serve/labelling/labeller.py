@@ -62,7 +62,6 @@ class Labeller:
         self._pool = ThreadPoolExecutor(1)
 
     def routes(self) -> list[Route]:
-        """The page, and what it asks for."""
         last = len(self.session.texts) - 1
         row, rows = whole(0, last), list_of(whole(0, last), f"integers from 0 to {last}", MAX_ROWS)
         span = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
@@ -107,7 +106,6 @@ class Labeller:
         return self.posts.route(f"/label/{answer.__name__}", run, fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
-        """The page itself."""
         return page_answer("label", "Limelight: label", "label.html", "label.css.jinja")
 
     # ------------------------------------------------------------ what there is
@@ -130,7 +128,6 @@ class Labeller:
         return {**found._asdict(), **lists, "fault": self.saver.fault}
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
-        """Some texts, with what was said about them."""
         rows, by = body["rows"], body["by"]
         if len(rows) == 1:  # a person went to it
             self._look_ahead(rows[0])
@@ -229,7 +226,6 @@ class Labeller:
     # ------------------------------------------------------------ classes
 
     def classes(self, body: Body) -> dict[str, Any]:
-        """Add, rename, merge or remove a class."""
         do, name, by = body.get("do", "add"), body["name"].strip(), body["by"]
         if do == "add":
             self.session.add_class(name, body.get("description"), by=by)
@@ -305,7 +301,6 @@ class Labeller:
     # ------------------------------------------------------------ people
 
     def people(self, body: Body) -> dict[str, Any]:
-        """How far people agree, and what they do not agree on."""
         self.session.refresh()
         found = self.session.agreement()
         names = ("texts", "agreed", "alpha")
@@ -398,7 +393,6 @@ class TableSaver:
             self._timer.start()
 
     def save(self) -> int:
-        """Write the table now; the number of its rows."""
         try:
             with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
                 rows = self._session.save(self.out, self._table, text=self._text)
@@ -409,7 +403,6 @@ class TableSaver:
         return rows
 
     def close(self) -> int:
-        """Write the table for the last time; the number of its rows."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

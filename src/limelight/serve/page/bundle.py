@@ -62,7 +62,6 @@ def name_of(model: Model) -> str:
 
 
 def about_model(model: Model) -> dict[str, Any]:
-    """What the page says, as plain values."""
     return {
         "name": name_of(model),
         "task": model.task,
@@ -97,7 +96,6 @@ def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
 
 @cache
 def style(sheet: str = SHEET) -> str:
-    """The page's style sheet, with the colours of the pictures."""
     return str(render_style(templates(__package__), sheet))
 
 
@@ -127,7 +125,6 @@ def bundle(start: str) -> str:
 
 
 def _visit(name: str, order: list[str]) -> None:
-    """Add a module to `order` after those that it imports."""
     for _, needed in _IMPORT.findall(page_text(f"{name}.js")):
         _visit(needed, order)
     if name not in order:
