@@ -177,7 +177,7 @@ def test_a_number_that_is_not_finite_is_never_believed(tmp_path, value):
     session = start(texts, cache=tmp_path / "vectors")
     for row in range(10):
         session.label(row, labels[row])
-    assert np.isfinite(session.probabilities(range(30))).all()
+    assert np.isfinite(session.answers().probabilities(range(30))).all()
 
 
 def test_vectors_of_an_older_version_give_way(tmp_path):

@@ -135,7 +135,6 @@ def test_skip_unsure_and_notes(made):
     found = post(client, "progress")
     assert (found["skipped"], found["unsure"], found["labelled"]) == (1, 1, 0)
     assert post(client, "note", row=0, text="odd")["note"] == "odd"
-    assert post(client, "mark", row=0, marks=[[4, 8]])["marks"] == [[4, 8]]
 
 
 def test_groups_cover_every_text_and_one_becomes_a_class(made):
@@ -305,7 +304,6 @@ WRONG = [
     ("settle", {"row": 0, "label": "food", "by": 7}, 422, "field-invalid"),
     ("next", {"how": "best"}, 422, "field-invalid"),
     ("next", {"count": 0}, 422, "field-invalid"),
-    ("next", {"holding": ["a"]}, 422, "field-invalid"),
     ("note", {"row": 0}, 422, "field-invalid"),
     ("note", {"row": 0, "text": "x" * 1001}, 413, "too-large"),
     ("texts", {"rows": [0] * 3 + [16]}, 422, "field-invalid"),

@@ -41,7 +41,7 @@ class Answers:
     several: bool
 
     def probabilities(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """(rows, classes); nan where nothing is known."""
+        """(rows, classes), in the order of `classes`; nan for texts not read yet."""
         rows = np.asarray(rows, int)
         found = np.full((len(rows), len(self.classes)), np.nan)
         if self.fitted is not None:
@@ -71,7 +71,7 @@ class Answers:
         return [read[k] for k in order]
 
     def sample(self, rows: Sequence[int], count: int) -> list[int]:
-        """The least certain rows and others, half and half."""
+        """Rows to check before all are accepted: the least certain ones and others, half and half."""
         if self.fitted is None or len(rows) <= count:
             return list(rows[:count])
         P = np.nan_to_num(self.probabilities(rows), nan=0)

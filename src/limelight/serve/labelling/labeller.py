@@ -76,10 +76,9 @@ class Labeller:
             Route("/", self.page),
             *(self._post(answer, self._workers, *fields) for answer, *fields in (
                 (self.about,), (self.progress,), (self.undo,), (self.people,),
-                (self.next, {}, {**wanted, "holding": rows}),
+                (self.next, {}, wanted),
                 (self.say, {"row": row}, {**said, **wanted}),
                 (self.note, {"row": row, "text": WORDS}),
-                (self.mark, {"row": row}, {"marks": marks}),
                 (self.answer, {"row": row}),
                 (self.classes, {"name": NAME},
                  {"do": one_of("add", "rename", "merge", "remove"), "description": WORDS, "to": NAME}),
@@ -113,7 +112,7 @@ class Labeller:
     def about(self, body: Body) -> dict[str, Any]:
         session = self.session
         session.refresh()
-        found = {name: getattr(session, name) for name in ("by", "several", "ordered", "carried_over")}
+        found = {name: getattr(session, name) for name in ("by", "several", "ordered")}
         found |= {"out": str(self.saver.out), "command": self.saver.train_command(), **self.saver.source}
         return {"texts": len(session.texts), **found, **self._classes()}
 
@@ -146,7 +145,7 @@ class Labeller:
 
     def next(self, body: Body) -> list[dict[str, Any]]:
         self.session.refresh()
-        wanted = {name: body[name] for name in ("how", "count", "by", "tab", "holding") if name in body}
+        wanted = {name: body[name] for name in ("how", "count", "by", "tab") if name in body}
         found = self.session.next(**wanted)
         for each in found:
             self._look_ahead(each.row)
@@ -210,12 +209,6 @@ class Labeller:
         self.saver.touch()
         return self._text(body["row"], body["by"])
 
-    def mark(self, body: Body) -> dict[str, Any]:
-        """Mark the words that are the reason."""
-        self.session.mark(body["row"], body.get("marks", []), by=body["by"])
-        self.saver.touch()
-        return self._text(body["row"], body["by"])
-
     def answer(self, body: Body) -> dict[str, Any]:
         return self._plain(self.session.answer(body["row"]))
 
@@ -270,7 +263,7 @@ class Labeller:
         return {"words": words, "sample": self._sample(rows, body)}
 
     def _sample(self, rows: Sequence[int], body: Body) -> list[dict[str, Any]]:
-        return [self._text(row, body["by"]) for row in self.session.sample(rows, SAMPLE)]
+        return [self._text(row, body["by"]) for row in self.session.answers().sample(rows, SAMPLE)]
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
