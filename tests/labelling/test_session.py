@@ -455,7 +455,10 @@ def test_descriptions_of_the_classes_give_the_first_guess():
     assert np.isnan(plain.answers().probabilities(range(40))).all()
     plain.add_class("1", told["food"])
     plain.add_class("2", told["staff"])
-    assert [plain.answers().probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [0, 1]
+    assert [plain.answers().probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [
+        0,
+        1,
+    ]
 
 
 def test_a_model_to_start_from_gives_the_first_guess():

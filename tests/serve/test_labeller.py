@@ -361,10 +361,11 @@ def test_the_table_is_written_when_it_ends_and_a_second_start_goes_on(made, tmp_
     waiting.go.set()
 
 
-def test_the_table_is_written_after_a_pause(tmp_path):
+def test_the_table_is_written_after_a_pause(tmp_path, monkeypatch):
+    monkeypatch.setattr("limelight.serve.labelling.labeller.PAUSE", 0)
     session, _ = start(tmp_path, classes=["food", "room"])
     session.label(0, "food")
-    saver = TableSaver(session, tmp_path / "soon.csv", pause=0)
+    saver = TableSaver(session, tmp_path / "soon.csv", None, None)
     saver.touch()
     timer = saver._timer
     if timer is not None:

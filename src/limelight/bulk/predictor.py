@@ -155,9 +155,6 @@ def _vector_columns(values: np.ndarray, dtype: str) -> Added:
     ]  # fmt: skip
 
 
-# ---------------------------------------------------------------- batches
-
-
 def column_names(batch: Any) -> list[str]:
     if _is_arrow(batch):
         return list(batch.column_names)

@@ -233,8 +233,6 @@ class Learner:
             found += [(int(left[k]), "auto") for k in pick(useful, X, count - len(found))]
         return found
 
-    # ------------------------------------------------------------ many texts
-
     def grouping(self, texts: Sequence[str], count: int | None) -> Grouping:
         """The groups of all texts read so far. It may take seconds, and needs none of what is learnt."""
         with self._grouping_lock:

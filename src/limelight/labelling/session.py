@@ -1,10 +1,7 @@
 """A labelling: texts, what people said about them, the model that is refitted after every label.
 
-Pure Python, without HTTP: the page and the command line are built on it. All methods may be called from
-several threads. What a person says is on the disk before anything else is done with it (journal.py).
-
-The journal may know texts that the table no longer has, as it was edited: they keep their labels, which are
-written below the table's rows.
+All methods may be called from several threads. What a person says is on the disk before anything else is
+done with it (journal.py).
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
 whole table: by these the accuracy is estimated), "group", "search" and "confident" (accepted

@@ -154,9 +154,6 @@ def fold(events: Sequence[Event], classes: Sequence[str], descriptions: dict[str
     return state
 
 
-# ---------------------------------------------------------------- texts that the table no longer has
-
-
 def texts_gone(journal: Journal, state: State, rows: Container[str]) -> dict[str, str]:
     """The labelled texts that are not among the table's `rows`, by their keys."""
     gone = [key for key, said in state.holding() if said.labels is not None and key not in rows]

@@ -275,13 +275,12 @@ def _best(
     embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
 ) -> list[dict[str, Any]]:
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
-    found: list[dict[str, Any]] = []
-    for k in rows:
-        found.append({"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])})
+    found: list[dict[str, Any]]
+    found = [{"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])} for k in rows]
     texts = [data.items[k][0] for k in rows]
-    if embedder is None:
-        return found
-    if any(len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)):
+    if embedder is None or any(
+        len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
+    ):
         return found
     compared = embedder.compare_many([item[0]] * len(rows), texts)
     for each, comparison in zip(found, compared, strict=True):

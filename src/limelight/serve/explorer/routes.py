@@ -60,8 +60,6 @@ class Explorer:
         models = [(name, self.models.find(name)[1].model) for name in self.models.names]
         return {name: model for name, model in models if isinstance(model, Model)}
 
-    # ------------------------------------------------------------ GET
-
     async def page(self, request: Request) -> Response:
         return page_answer("live", "Limelight")
 
@@ -76,8 +74,6 @@ class Explorer:
     async def rows(self, request: Request) -> Response:
         """All rows of the data, without their texts."""
         return Response(self._packed, media_type="application/octet-stream")
-
-    # ------------------------------------------------------------ POST
 
     def words(self, body: Body) -> list[str]:
         return nearest_words(self.models.find(body.get("model"))[1].model, body["text"])

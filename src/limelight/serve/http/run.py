@@ -62,8 +62,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
-        if self._reading is not None:
-            self._reading.cancel()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def _stop(self) -> None:

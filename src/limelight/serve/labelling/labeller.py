@@ -113,7 +113,8 @@ class Labeller:
         session = self.session
         session.refresh()
         found = {name: getattr(session, name) for name in ("by", "several", "ordered")}
-        found |= {"out": str(self.saver.out), "command": self.saver.train_command(), **self.saver.source}
+        found |= {"table": str(self.saver.table or ""), "text": self.saver.text or ""}  # empty for a list
+        found |= {"out": str(self.saver.out), "command": self.saver.train_command()}
         return {"texts": len(session.texts), **found, **self._classes()}
 
     def _classes(self) -> dict[str, Any]:
@@ -215,8 +216,6 @@ class Labeller:
     def _plain(self, found: Answer) -> dict[str, Any]:
         return {**found._asdict(), "words": [each._asdict() for each in found.words],
                 "text": self.session.texts[found.row]}  # fmt: skip
-
-    # ------------------------------------------------------------ classes
 
     def classes(self, body: Body) -> dict[str, Any]:
         do, name, by = body.get("do", "add"), body["name"].strip(), body["by"]
@@ -349,23 +348,17 @@ class TableSaver:
     """`table` is where the texts came from and `text` their column; without it there is a column `text`."""
 
     def __init__(
-        self, session: LabelSession, out: str | Path, table: str | Path | None = None,
-        text: str | None = None, pause: float = PAUSE,
-    ) -> None:  # fmt: skip
-        self.out, self._session, self._table, self._text = Path(out), session, table, text
-        self._pause, self._lock, self._saving = pause, threading.Lock(), threading.Lock()
+        self, session: LabelSession, out: str | Path, table: str | Path | None, text: str | None
+    ) -> None:
+        self.out, self._session, self.table, self.text = Path(out), session, table, text
+        self._lock, self._saving = threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
         self.fault = ""  # why the table could not be written when it was tried last
-
-    @property
-    def source(self) -> dict[str, str]:
-        """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
-        return {"table": str(self._table or ""), "text": self._text or ""}
 
     def train_command(self) -> str:
         """What to type to train on the table; words that were marked are learnt as reasons."""
         session, lists = self._session, format_of(self.out) in LISTS
-        parts = ["limelight", "train", str(self.out), "--text", self._text or "text"]
+        parts = ["limelight", "train", str(self.out), "--text", self.text or "text"]
         parts += ["--label", "labels" if session.several and lists else "label"]
         if session.several or session.ordered:
             parts += ["--task", (MULTI_LABEL if session.several else ORDINAL).name]
@@ -381,14 +374,14 @@ class TableSaver:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = threading.Timer(self._pause, self._save_soon)
+            self._timer = threading.Timer(PAUSE, self._save_soon)
             self._timer.daemon = True
             self._timer.start()
 
     def save(self) -> int:
         try:
             with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
-                rows = self._session.save(self.out, self._table, text=self._text)
+                rows = self._session.save(self.out, self.table, text=self.text)
         except LimelightError as error:
             self.fault = f"{error}; {self._way_out(error.code)}"
             raise LimelightError(self.fault, code=error.code) from error

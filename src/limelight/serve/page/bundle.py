@@ -99,9 +99,6 @@ def style(sheet: str = SHEET) -> str:
     return str(render_style(templates(__package__), sheet))
 
 
-# ---------------------------------------------------------------- modules
-
-
 @cache
 def page_text(name: str) -> str:
     """A file of a page; no two of them have the same name."""
