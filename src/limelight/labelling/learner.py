@@ -97,15 +97,10 @@ class Learner:
         self._grouping_lock = threading.Lock()
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
-        self.classes: list[str] = []
-        self.rows = np.zeros(0, int)  # that have a label and have been read
-        self.Y, self.weights = np.zeros((0, 0)), np.zeros(0)  # (rows, classes), (rows,)
         self.fitted: Fitted | None = None
         self.history: list[Point] = []
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
-        self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
-        self.spoken = np.zeros(len(self.order), bool)
-        self.status, self.by_class = Counter[str](), dict[str, int]()  # of all texts, read or not
+        self._collect(State(), {})
 
     # ------------------------------------------------------------ fitting
 
@@ -142,7 +137,7 @@ class Learner:
         self.classes = list(state.classes)
         column = {name: k for k, name in enumerate(self.classes)}
         self.spoken = np.zeros(len(self.order), bool)
-        self.status, self.by_class = Counter(), dict.fromkeys(self.classes, 0)
+        self.status, self.by_class = Counter[str](), dict.fromkeys(self.classes, 0)  # of all, read or not
         found = list[tuple[int, Said]]()
         for key, said in state.holding():
             if (row := numbers.get(key)) is None:
@@ -154,7 +149,7 @@ class Learner:
             if said.labels is not None and (self.vectors.is_read[row] or not self.vectors.reader):
                 found.append((row, said))
         together = Counter(said.event for _, said in found)
-        self.rows = np.array([row for row, _ in found], int)
+        self.rows = np.array([row for row, _ in found], int)  # that have a label and have been read
         weights = [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found]
         self.weights = np.array(weights, np.float32)
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
@@ -163,7 +158,7 @@ class Learner:
         unspoken = self._rank[~self.spoken]
         first = unspoken.min() if len(unspoken) else len(self.order)
         by_model = np.array([said.chosen == "auto" for _, said in found], bool)
-        self.drawn = (self._rank[self.rows] < first) & ~by_model
+        self.drawn = (self._rank[self.rows] < first) & ~by_model  # (rows,): of the random sample
 
     def _prior(self, state: State, texts: Sequence[str]) -> Prior:
         """What the descriptions of the classes say, or their names, and what the model says."""
@@ -252,16 +247,13 @@ class Learner:
         drawn = int(self.drawn.sum())
         progress = Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready,
-            dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(),
-            advise(found, drawn),
+            dict(self.by_class), found and found.accuracy, found and found.low, found and found.high, drawn,
+            list(self.history), self._needs(), advise(found, drawn),
         )  # fmt: skip
         if found is None or self.fitted is None:
             return progress
-        progress = progress._replace(
-            accuracy=found.accuracy, low=found.low, high=found.high, estimate=str(found)
-        )
         if not self.ordered or found.accuracy is None:
-            return progress
+            return progress._replace(estimate=str(found))
         answers, labels = (each[self.drawn].argmax(axis=1) for each in (self.fitted.left_out, self.Y))
         near = float((np.abs(answers - labels) <= 1).mean())
         return progress._replace(near=near, estimate=f"{found}; {near:.0%} at most one class away")

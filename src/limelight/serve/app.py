@@ -54,7 +54,7 @@ def create_app(
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
-    ours = Routes(served, posts, metrics, batch_words, precision, found and found.served).all()
+    ours = Routes(served, posts, metrics, batch_words, precision, found.served if found else None).all()
     ours += found.all() if found else []
 
     async def show_document(request: Request) -> Response:
@@ -79,7 +79,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 
     loop = asyncio.get_running_loop()
     if loop.get_exception_handler() is None:  # asyncio's own writes a trace, for each connection in a flood
-        loop.set_exception_handler(lambda _, context: _log_seldom(_describe(context), time.monotonic() // 60))
+        loop.set_exception_handler(_report)
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
@@ -104,7 +104,8 @@ def _log_seldom(fault: str, minute: float) -> None:
     log(f"error: {fault}")
 
 
-def _describe(context: dict[str, Any]) -> str:
-    """What asyncio says went wrong, without what an exception may hold of a text."""
+def _report(_: Any, context: dict[str, Any]) -> None:
+    """Log what asyncio says went wrong, without what an exception may hold of a text."""
     error = context.get("exception")
-    return f"{context['message']}{f', {describe_error(error)}' if error else ''}"
+    fault = f"{context['message']}{f', {describe_error(error)}' if error else ''}"
+    _log_seldom(fault, time.monotonic() // 60)

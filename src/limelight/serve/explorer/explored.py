@@ -17,7 +17,6 @@ from ...runtime.held_out import HeldOut
 from ...runtime.model import READ_AT_ONCE, Model
 from ...runtime.reader import Reader
 from ...runtime.runner import progress_bar
-from ...text.learnt_rows import row_hash
 from ...text.questions import are_numbers, class_values
 from ...text.tasks import find_task
 from ..api.batching import columns
@@ -133,8 +132,7 @@ def explore_data(
     own, places, vectors = map(np.concatenate, parts)
     names = ("The first model", "The second model") if others else ("This model",)
     known = [model.learnt_rows for model in models]
-    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
-    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
+    learnt = [None if each is None else each.has(*columns(items)) for each in known]
     seen = HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
     P = [own, *(other.predict_proba(*columns(items), progress=progress) for other in others)]
     return ExploredData(

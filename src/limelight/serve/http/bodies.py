@@ -85,7 +85,8 @@ def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncat
         fault = f"the request has {len(texts):,} texts; at most {limits.words:,} words are allowed"
         raise RequestError(413, f"{fault}: not even one for each")
     words = min(limits.text_words, limits.words // len(texts))
-    characters = min(limits.characters_of(limits.text_words), limits.characters // len(texts))
+    share = limits.characters_of(limits.words) // len(texts)
+    characters = min(limits.characters_of(limits.text_words), share)
     return [tuple(_cut(text[:characters], tokenizer, words) for text in item) for item in items]
 
 

@@ -109,10 +109,9 @@ def is_ours(given: Sequence[bytes], names: Collection[str]) -> bool:
 
     A page of any site can let its own name stand for 127.0.0.1 and then read what a server here answers, but
     the browser still sends that name. Addresses and localhost cannot be made to stand for anything else.
-    Every browser sends a Host; simple clients may not.
     """
     if len(given) != 1:
-        return not given
+        return not given  # every browser sends one; simple clients may not
     name = re.sub(r":\d*$", "", given[0].decode("latin-1")).lower().removesuffix(".")
     if name in names or name == "localhost" or name.endswith(".localhost"):
         return True

@@ -34,11 +34,6 @@ class Limits:
         """Of one text: it is computed in one piece, and the memory for that grows with its words."""
         return min(self.words, max(PIECE_WORDS, self.words // 64))
 
-    @property
-    def characters(self) -> int:
-        """Of all texts of a request."""
-        return self.characters_of(self.words)
-
     @staticmethod
     def characters_of(words: int) -> int:
         """Of so many words: one may be long, but not all of them."""

@@ -37,7 +37,7 @@ from ..http.posts import Posts, Workers
 from ..page.bundle import page_answer
 from ..page.plane import Plane, spread
 
-MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
+MAX_SHOWN = 200
 MAX_AHEAD = 100  # texts that are before people
 SAMPLE = 8  # texts to check before many are accepted
 SEARCH_SECONDS = 5.0  # that a search takes at most
@@ -66,10 +66,10 @@ class Labeller:
         row, rows = whole(0, last), list_of(whole(0, last), f"integers from 0 to {last}", MAX_ROWS)
         span = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
         marks = list_of(span, "pairs [start, end]", MAX_MARKS)
-        wanted = {"how": one_of("auto", "random"), "count": whole(1, 20)}
+        wanted = {"how": one_of("auto", "random")}
         said = {"do": one_of("label", "skip", "unsure"), "label": LABELS, "marks": marks, "last": TEXT}
         found = {
-            "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME, "limit": whole(1, MAX_ROWS_FOUND),
+            "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME,
             "similar_to": {**WORDS, **row, "type": ["integer", "string"], "description": "a text or its row"},
         }  # fmt: skip
         return [
@@ -88,8 +88,7 @@ class Labeller:
                 (self.settle, {"row": row, "label": LABELS}),
             )),
             *(self._post(answer, self.posts.workers, *fields) for answer, *fields in (  # keys need not wait
-                (self.groups, {}, {"count": whole(1, MAX_GROUPS)}),
-                (self.map,), (self.check,),
+                (self.groups,), (self.map,), (self.check,),
                 (self.select, {"rows": rows}),
                 (self.find, {}, found),
             )),
@@ -146,7 +145,7 @@ class Labeller:
 
     def next(self, body: Body) -> list[dict[str, Any]]:
         self.session.refresh()
-        wanted = {name: body[name] for name in ("how", "count", "by", "tab") if name in body}
+        wanted = {name: body[name] for name in ("how", "by", "tab") if name in body}
         found = self.session.next(**wanted)
         for each in found:
             self._look_ahead(each.row)
@@ -233,11 +232,10 @@ class Labeller:
 
     def groups(self, body: Body) -> dict[str, Any]:
         """Groups of texts that are alike; of those read so far."""
-        found = self.session.groups(body.get("count"))
         shown = [
             {"number": each.number, "name": each.name, "words": each.words, "rows": each.rows,
              "labelled": each.labelled, "examples": [self.session.texts[row] for row in each.examples]}
-            for each in found
+            for each in self.session.groups()
         ]  # fmt: skip
         return {"groups": shown, "read": self.session.vectors.ready, "of": len(self.session.texts)}
 
@@ -271,7 +269,7 @@ class Labeller:
         if not given:
             raise RequestError(422, "give words, phrase, similar_to, above or label")
         until = time.monotonic() + SEARCH_SECONDS
-        found = self.session.find(**given, limit=body.get("limit", MAX_ROWS_FOUND), until=until)
+        found = self.session.find(**given, limit=MAX_ROWS_FOUND, until=until)
         return {**found._asdict(), "sample": self._sample(found.rows, body)}
 
     def accept(self, body: Body) -> dict[str, Any]:
