@@ -88,17 +88,15 @@ class Answers:
         order = np.argsort(-P, kind="stable")
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
-        weights = parts.parts @ self._direction(logits, best) / self.fitted.temperature
+        weights = parts.parts @ self._direction(self.fitted.W, logits, best) / self.fitted.temperature
         places = zip(parts.offsets.tolist(), weights.tolist(), strict=True)
         words = [Word(text[start:end], start, end, weight) for (start, end), weight in places]
         probabilities = {self.classes[k]: float(P[k]) for k in order}
         labels = tuple(self.classes[k] for k in likely)
         return Answer(row, self.classes[best], labels, probabilities, words, told)
 
-    def _direction(self, logits: np.ndarray, best: int) -> np.ndarray:
+    def _direction(self, W: np.ndarray, logits: np.ndarray, best: int) -> np.ndarray:
         """(size,): what speaks for the best class; against the others, unless there may be several."""
-        assert self.fitted is not None
-        W = self.fitted.W
         if self.several or len(W) == 1:
             return np.asarray(W[best])
         others = task_of(False).activate(np.delete(logits, best)[None])  # also where the best is certain

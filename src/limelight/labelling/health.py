@@ -1,8 +1,7 @@
 """The health of a labelled table: which labels are suspect, which texts, which classes.
 
 Every text is judged by the others (left_out.py), and what they say against a label must be strong: so that of
-the labels suspected at least half are wrong, few are suspected where there are few labels, or none. The least
-probable labels come first. What is found is written as a page, or as a table with a row for each finding.
+the labels suspected at least half are wrong, few are suspected where there are few labels, or none.
 """
 
 import unicodedata

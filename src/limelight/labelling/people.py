@@ -1,7 +1,4 @@
-"""Several people: which texts are before whom, and how far they agree, with chance removed.
-
-Two people are not given the same text, nor are two tabs of one person.
-"""
+"""Several people: which texts are before whom, and how far they agree, with chance removed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

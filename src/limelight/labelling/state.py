@@ -67,9 +67,8 @@ class State:
     def holding(self) -> Iterator[tuple[str, Said]]:
         """The texts that something was said about, and what holds for each."""
         for key in self.said | self.settled:
-            said = self.latest(key)
-            assert said is not None
-            yield key, said
+            if said := self.latest(key):
+                yield key, said
 
     def spans(self, key: str, text: str) -> list[Span]:
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]

@@ -101,7 +101,7 @@ class TextVectors:
 
 
 class VectorCache:
-    """A file of (hash of reader and text, vector in float16, checksum) that several processes may extend."""
+    """A file of vectors that several processes may extend."""
 
     def __init__(self, path: Path, reader: Any) -> None:
         self.path, self.reader = path, reader

@@ -144,20 +144,17 @@ class FairQueue:
         return chosen
 
 
-class Lane:
+class Lane(FairQueue):
     """A queue, and a thread that computes what waits in it."""
 
     def __init__(self, batch_words: int) -> None:
-        self._queue = FairQueue(batch_words)
+        super().__init__(batch_words)
         self._lock, self._busy = threading.Lock(), False
         self._thread = ThreadPoolExecutor(1)
 
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def put(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
+    def submit(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
         with self._lock:
-            self._queue.put(job)
+            self.put(job)
             idle, self._busy = not self._busy, True
         if not idle:
             return
@@ -165,19 +162,19 @@ class Lane:
             self._thread.submit(self._work, compute)
         except BaseException:  # no thread could be started: the next request tries again
             with self._lock:
-                self._queue.drop(job)
+                super().drop(job)
                 self._busy = False
             raise
 
     def drop(self, job: Job) -> bool:
         """Do not compute a job that still waits; whether it did."""
         with self._lock:
-            return self._queue.drop(job)
+            return super().drop(job)
 
     def _work(self, compute: Callable[[list[Job]], None]) -> None:
         while True:
             with self._lock:
-                jobs = self._queue.take()
+                jobs = self.take()
                 self._busy = bool(jobs)
             if not jobs:
                 return
@@ -218,7 +215,7 @@ class Batcher:
         future = asyncio.get_running_loop().create_future()
         job = Job(compute, items, estimate_words(items) + len(items), future)
         lane = self._short if job.words <= SHORT_WORDS else self._long
-        lane.put(job, self._work)
+        lane.submit(job, self._work)
         self._count(WAITING, 1)
         try:
             return await job.future

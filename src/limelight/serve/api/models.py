@@ -22,11 +22,7 @@ WATCH_SECONDS = 1.0  # seconds between two looks at the folders
 
 
 class ServedModel:
-    """A name, and the model that answers for it now.
-
-    A request takes `current` once: when the folder is replaced, requests that began with the old model end
-    with it, and it is freed with the last of them.
-    """
+    """A name, and the model that answers for it now; a request takes `current` once, and ends with it."""
 
     def __init__(
         self, name: str, source: Source, metrics: Metrics, limits: Limits, batch_words: int, **loading: Any

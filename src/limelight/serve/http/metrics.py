@@ -1,7 +1,4 @@
-"""Counters as Prometheus reads them, and the log: lines of text, or with LIMELIGHT_LOG=json, of JSON.
-
-Each worker saves its own counters, and the one that is asked adds them up.
-"""
+"""Counters as Prometheus reads them, and the log: lines of text, or with LIMELIGHT_LOG=json, of JSON."""
 
 import json
 import os
@@ -33,7 +30,7 @@ FAMILIES = {  # name -> type and meaning
 
 
 class Metrics:
-    """Numbers by name and labels. With a `folder`, those of every worker that saves its own there."""
+    """Numbers by name and labels; with a `folder`, each worker saves its own, and one adds them up."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder, self._lock = Path(folder) if folder else None, threading.Lock()

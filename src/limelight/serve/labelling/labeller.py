@@ -1,7 +1,6 @@
 """The labelling page behind HTTP: what it asks a `LabelSession` for, and says to it.
 
-What a person says is checked, and then on the disk before anything else is done with it. The table of labels
-is written a moment after the last key, and when the server stops.
+The table of labels is written a moment after the last key, and when the server stops.
 """
 
 from __future__ import annotations
@@ -331,10 +330,7 @@ class Labeller:
 
 
 def close(labeller: Labeller) -> int:
-    """When the server has stopped: nothing goes on in the background, and the table is written.
-
-    The number of its rows.
-    """
+    """When the server has stopped: nothing goes on in the background. The rows of the table, now written."""
     labeller._pool.shutdown(cancel_futures=True)
     try:
         return labeller.saver.close()
