@@ -29,7 +29,7 @@ from limelight.labelling.health import (
 )
 from limelight.labelling.learner import Estimate, Learner, Surroundings, advise, uncertain
 from limelight.labelling.left_out import Judged, find_neighbours
-from limelight.labelling.people import Assigned, Tab
+from limelight.labelling.people import Assigned
 from limelight.labelling.refit import Fitted
 from limelight.labelling.vectors import HEADER, VectorCache
 from refusing import refuses
@@ -38,7 +38,7 @@ from refusing import refuses
 
 
 def test_a_tab_has_the_last_twenty_texts_for_fifty_events():
-    assigned, ann, ben = Assigned(), Tab("ann", "1"), Tab("ben", "1")
+    assigned, ann, ben = Assigned(), ("ann", "1"), ("ben", "1")
     assigned.give(ann, [(row, "auto") for row in range(20)], events=0)
     assert assigned.to_others(ben, events=49) == list(range(20))
     assigned.give(ann, [(20, "random")], events=10)
@@ -50,7 +50,7 @@ def test_a_tab_has_the_last_twenty_texts_for_fifty_events():
 
 
 def test_a_text_about_which_something_was_said_is_before_nobody():
-    assigned, ann, ben = Assigned(), Tab("ann", "1"), Tab("ben", "1")
+    assigned, ann, ben = Assigned(), ("ann", "1"), ("ben", "1")
     assigned.give(ann, [(1, "auto"), (2, "auto")], events=0)
     assigned.give(ben, [(2, "random")], events=0)
     assigned.take_back([2, 9])  # nobody has the ninth

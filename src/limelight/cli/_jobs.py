@@ -89,10 +89,11 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
         add_flag(group, "--dtype", ("float32", "float16", "int8"), about)
 
 
-def check_no_engine(args: argparse.Namespace) -> None:
+def uses_engine(args: argparse.Namespace) -> bool:
     for name in ENGINE_FLAGS:
-        if getattr(args, name, None) is not None:
+        if not args.engine and getattr(args, name, None) is not None:
             raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
+    return bool(args.engine)
 
 
 def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> None:

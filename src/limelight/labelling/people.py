@@ -11,17 +11,15 @@ MAX_ROWS = 20  # texts that are before one tab
 RELEASED = 50  # events after which they are given to others, too: the page may have been closed
 
 
+Tab = tuple[str, str]  # a person, and one of their pages
+
+
 class Shown(NamedTuple):
     """A text to label: its row in the table, and how it was chosen."""
 
     row: int
     text: str
     chosen: str  # "auto" or "random"
-
-
-class Tab(NamedTuple):
-    by: str
-    tab: str
 
 
 class Assigned:
@@ -42,7 +40,7 @@ class Assigned:
         return [row for rows in others for row, (_, at) in rows.items() if events - at < RELEASED]
 
     def how_chosen(self, row: int, by: str) -> str:
-        own = (rows for tab, rows in self._rows.items() if tab.by == by)
+        own = (rows for tab, rows in self._rows.items() if tab[0] == by)
         return next((rows[row][0] for rows in own if row in rows), "picked")
 
     def take_back(self, rows: Iterable[int]) -> None:
@@ -50,9 +48,6 @@ class Assigned:
         for row in rows:
             for own in self._rows.values():
                 own.pop(row, None)
-
-
-# ---------------------------------------------------------------- how far people agree
 
 
 class Agreement(NamedTuple):

@@ -165,7 +165,6 @@ class _Scores(NamedTuple):
 
     @classmethod
     def alike(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, several: bool) -> _Scores:
-        """All directions count alike."""
         means = _Means(texts, Y, prior)
         found = means.scores(means.M, texts.given)
         if not several:
@@ -176,7 +175,6 @@ class _Scores(NamedTuple):
 
     @classmethod
     def by_scatter(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, variance: float) -> _Scores:
-        """Directions in which the texts of a class differ count less."""
         means, w, own = _Means(texts, Y, prior), texts.w, Y.argmax(axis=1)
         all_w = np.float32(EVEN_TEXTS + w.sum())
         single = texts.given / np.sqrt(w)[:, None]  # a text and its marked words are one vector

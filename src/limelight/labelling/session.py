@@ -21,7 +21,7 @@ from .answers import Answer, Answers
 from .groups import Group
 from .journal import CHOSEN, Event, Journal, text_keys
 from .learner import Learner, Progress
-from .people import Agreement, Assigned, Shown, Tab, measure_agreement
+from .people import Agreement, Assigned, Shown, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels
 from .state import Said, Span, as_labels, check_fits, fold, texts_gone, undone
 from .text_search import Found, matching_rows
@@ -148,7 +148,7 @@ class LabelSession:
         check_choice("how", how, HOW)
         check_at_least("count", count, 1)
         with self._lock:
-            own, is_open = Tab(by or self.by, tab), self._is_open()
+            own, is_open = (by or self.by, tab), self._is_open()
             free = is_open.copy()
             free[self._assigned.to_others(own, self._seen)] = False
             found = self._learner.choose(free if free.any() else is_open, how, count)

@@ -167,7 +167,6 @@ class Lane(FairQueue):
             raise
 
     def drop(self, job: Job) -> bool:
-        """Do not compute a job that still waits; whether it did."""
         with self._lock:
             return super().drop(job)
 

@@ -92,7 +92,6 @@ class ServedModels:
         return name, self._models[name].current
 
     async def watch(self) -> None:
-        """Look at the folders for as long as the server runs."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for served in self.distinct:
