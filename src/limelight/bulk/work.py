@@ -141,9 +141,6 @@ def _read_record(file: BinaryIO, name: str, whole: bool) -> tuple[int, dict[str,
     return found.num_rows, record
 
 
-# ---------------------------------------------------------------- the rows of a piece
-
-
 def read_piece(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:
     """Arrow tables of at most `size` rows whose texts can be used, each with the rows that cannot.
 

@@ -71,9 +71,6 @@ def print_resume(job: Job, kept: str = "") -> int:
     return 1
 
 
-# ---------------------------------------------------------------- bulk jobs
-
-
 def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
     group = parser.add_argument_group(
         "bulk jobs",

@@ -130,8 +130,6 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
         "P", "choose that probability for answers of which this share is right, such as 0.95",
     ),
 }  # fmt: skip
-
-
 COLUMNS = ("--text", "--label", "--text2", "--skip-bad")
 
 

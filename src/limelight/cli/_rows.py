@@ -100,10 +100,7 @@ def _decoded(lines: BoundedLines[bytes], encoding: str | None) -> Iterator[str]:
 def open_data(
     args: argparse.Namespace, pair: bool, need_label: bool = True, table: Table | None = None
 ) -> tuple[Table, Columns]:
-    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named.
-
-    `table` is it already open.
-    """
+    """The table DATA, which may be open already, and its columns for a model; guessed ones are printed."""
     from ..tables.columns import Columns, choose_columns
     from ..tables.table import open_table
 
@@ -167,10 +164,7 @@ def sample(
 
 
 def sample_rows(read: TableRows, most: int, task: str) -> tuple[list[Row], LabelColumn, int]:
-    """A random sample of at most `most` rows, in order; all labels; the number of rows.
-
-    The table is read once and not held in memory.
-    """
+    """A random sample of at most `most` rows, in order; all labels; the number of rows, read once."""
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []

@@ -161,10 +161,7 @@ class Journal:
         self.reread()
 
     def append(self, do: str, *, by: str, texts: Mapping[str, str] | None = None, **about: Any) -> Event:
-        """Write an event to the disk, with those of the texts that no line has yet.
-
-        What others wrote before it is read first.
-        """
+        """Write an event to the disk, with the texts that no line has yet, below what others wrote."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         event = {"id": secrets.token_hex(8), "do": do, **about, "by": by, "when": now}
         with self._lock:

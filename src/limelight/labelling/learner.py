@@ -102,8 +102,6 @@ class Learner:
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
         self._collect(State(), {})
 
-    # ------------------------------------------------------------ fitting
-
     def refit(self, state: State, numbers: Mapping[str, int], texts: Sequence[str]) -> None:
         moved = self._look_around()
         if not (self.is_stale or moved):
@@ -208,8 +206,6 @@ class Learner:
             return None
         return estimate(is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn])
 
-    # ------------------------------------------------------------ choosing
-
     def choose(self, is_open: np.ndarray, how: str, count: int) -> list[tuple[int, str]]:
         """At most `count` rows that are open (texts,), each with how it was chosen."""
         in_order = self.order[is_open[self.order]]
@@ -235,8 +231,6 @@ class Learner:
                 rows = self.order[: self.vectors.ready]
                 self._grouping = Grouping.of(self.vectors.matrix, rows, texts, count)
             return self._grouping
-
-    # ------------------------------------------------------------ how far it is
 
     def answers(self) -> Answers:
         """What the model says now, whatever is learnt later."""

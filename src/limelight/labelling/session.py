@@ -342,8 +342,6 @@ class LabelSession:
                     found.append((self._rows[key], labels))
             return sorted(found)
 
-    # ------------------------------------------------------------ to a file
-
     def save(self, path: str | Path, table: str | Path | None = None, *, text: str | None = None) -> int:
         """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.
 

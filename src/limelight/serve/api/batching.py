@@ -205,10 +205,7 @@ class Batcher:
         self._metrics.add(labelled(name, model=self.name), amount)
 
     async def run(self, compute: Compute, items: list[Item]) -> Sequence[Any]:
-        """The results of the items, computed together with those of other requests.
-
-        If it is cancelled, they are not computed any more, unless that has begun.
-        """
+        """The results of the items, computed together with others; not if it is cancelled before."""
         if self.is_full:
             raise RequestError(429, "too many requests are waiting; try again later")
         future = asyncio.get_running_loop().create_future()

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...aspects.sums import AspectSum
 from ...config.recipe import DEFAULT_TASK
-from ...errors import no_rows, wrong_model, wrong_task
 from ...network.outputs import unit
 from ...runtime.batches import chunks
 from ...runtime.held_out import HeldOut
@@ -117,14 +116,11 @@ def explore_data(
     models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
     name: str = "data", of_rows: int | None = None, progress: bool = False,
 ) -> ExploredData:  # fmt: skip
-    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels."""
-    if not items:
-        raise no_rows(f"{name} has no rows to explore; give at least one")
+    """Read every text once with each model, all of one task and for single texts, or all for pairs.
+
+    `truth` has what `text/tasks.py` makes of the true labels.
+    """
     first, *others = models
-    if any(other.pair != first.pair for other in others):
-        raise wrong_model("one model reads pairs of texts and the other single texts; give two of a kind")
-    if any(other.task != first.task for other in others):
-        raise wrong_task("the models have different tasks; give two of a kind")
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
