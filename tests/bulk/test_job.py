@@ -19,6 +19,7 @@ import pytest
 
 import trained
 from limelight.bulk import Predictor, job, pieces, run, work
+from limelight.bulk.predictor import fixed_lists
 from limelight.runtime.model import Model
 from limelight.runtime.reader import model_sha256
 from refusing import refuses
@@ -417,3 +418,13 @@ def test_killed_at_every_point_of_its_writing(model, tmp_path):
     assert run(Predictor(model, threads=1), data, out).rows_out == 44
     assert outputs(out) == outputs(alone)
     assert sorted(path.name for path in out.iterdir()) == sorted([*outputs(alone), "_manifest.json"])
+
+
+def test_the_names_of_output_files_stay_those_of_earlier_versions():
+    file = pieces.InputFile("/data/may.csv", "may.csv", "1")
+    found = pieces.output_name(file, 0, None, {"model_sha256": "3f"})
+    assert found == "may-000000000-6968808a6119f2e7.parquet"
+
+
+def test_nested_arrays_are_lists_of_fixed_size_in_lists_of_fixed_size():
+    assert str(fixed_lists(np.zeros((2, 3, 4), np.float16)).type).count("fixed_size_list") == 2

@@ -10,6 +10,7 @@ import pytest
 from labelling.test_journal import OLD
 from labelling.test_session import start
 from limelight.labelling import LabelSession
+from limelight.labelling.state import texts_gone
 from limelight.tables.table import open_table
 from refusing import refuses
 from reviews import write_csv
@@ -28,6 +29,10 @@ def label(folder: Path, texts: list[str] = TEXTS, **options: Any) -> None:
     session.note(4, "odd")
 
 
+def carried_over(session: LabelSession) -> int:
+    return len(texts_gone(session._journal, session._state, session._rows))
+
+
 def read(path: Path, *names: str) -> list[list[Any]]:
     with open_table(path) as table:
         return [["" if cell is None else cell for cell in row] for row in table.rows(names)]
@@ -43,7 +48,7 @@ def test_labels_of_texts_that_were_edited_or_removed_stay_below_the_rows(tmp_pat
         UserWarning, match="4 labelled texts are no longer in the table: they keep their labels"
     ):
         session = open_session(tmp_path, now)
-    assert session.carried_over == 4
+    assert carried_over(session) == 4
     out = tmp_path / f"out.{suffix}"
     assert session.save(out, data) == 6
     found = read(out, "text", "label", "by", "marks", "note")
@@ -78,7 +83,7 @@ def test_texts_that_are_put_back_have_their_labels_again(tmp_path):
     with pytest.warns(UserWarning, match="5 labelled texts"):
         open_session(tmp_path, TEXTS[:1])
     again = open_session(tmp_path, TEXTS)
-    assert again.carried_over == 0
+    assert carried_over(again) == 0
     assert [again.said(row).labels for row in range(6)] == [("y",), ("x",)] * 3
 
 
@@ -87,7 +92,7 @@ def test_a_label_that_is_taken_back_is_not_carried_over(tmp_path):
     for row in (0, 1):
         session.label(row, "x")
     session.undo()
-    assert open_session(tmp_path, [TEXTS[0]]).carried_over == 0
+    assert carried_over(open_session(tmp_path, [TEXTS[0]])) == 0
 
 
 def test_another_table_is_refused(tmp_path):
@@ -109,7 +114,7 @@ def test_an_old_journal_without_texts_keeps_them_from_the_next_label_on(tmp_path
     assert (session.said(0).labels, session.said(1).status) == (("x",), "skip")
     session.label(2, "y")
     with pytest.warns(UserWarning, match="1 labelled texts"):
-        assert open_session(tmp_path, texts[1:]).carried_over == 1
+        assert carried_over(open_session(tmp_path, texts[1:])) == 1
 
 
 def test_what_another_process_labels_in_its_own_table_is_carried_over_too(tmp_path):

@@ -29,7 +29,7 @@ from limelight.labelling.health import (
 )
 from limelight.labelling.learner import Estimate, Learner, Surroundings, advise, uncertain
 from limelight.labelling.left_out import Judged, find_neighbours
-from limelight.labelling.people import Assigned, Tab
+from limelight.labelling.people import Assigned
 from limelight.labelling.refit import Fitted
 from limelight.labelling.vectors import HEADER, VectorCache
 from refusing import refuses
@@ -38,7 +38,7 @@ from refusing import refuses
 
 
 def test_a_tab_has_the_last_twenty_texts_for_fifty_events():
-    assigned, ann, ben = Assigned(), Tab("ann", "1"), Tab("ben", "1")
+    assigned, ann, ben = Assigned(), ("ann", "1"), ("ben", "1")
     assigned.give(ann, [(row, "auto") for row in range(20)], events=0)
     assert assigned.to_others(ben, events=49) == list(range(20))
     assigned.give(ann, [(20, "random")], events=10)
@@ -50,7 +50,7 @@ def test_a_tab_has_the_last_twenty_texts_for_fifty_events():
 
 
 def test_a_text_about_which_something_was_said_is_before_nobody():
-    assigned, ann, ben = Assigned(), Tab("ann", "1"), Tab("ben", "1")
+    assigned, ann, ben = Assigned(), ("ann", "1"), ("ben", "1")
     assigned.give(ann, [(1, "auto"), (2, "auto")], events=0)
     assigned.give(ben, [(2, "random")], events=0)
     assigned.take_back([2, 9])  # nobody has the ninth
@@ -148,14 +148,14 @@ def test_distances_are_measured_again_when_twice_as_many_texts_are_read_and_when
 # ---------------------------------------------------------------- groups
 
 
-def test_a_group_shows_five_examples_and_its_core_is_three_tenths():
+def test_a_group_shows_five_examples_labelled_or_not():
     inside, is_open = [list(range(10, 40)), [5, 1, 2, 3, 4, 6]], np.ones(40, bool)
     is_open[[10, 11, 1]] = False
     grouping = Grouping((40, None), inside[::-1], [("small",), ("large", "one")])
     large, small = grouping.with_labels({10: ("a", "b"), 11: ("b",), 1: ("a",), 0: ("c",)}, is_open)
-    assert large == (0, "large, one", ("large", "one"), list(range(12, 40)), {"a": 1, "b": 2},
-                     [10, 11, 12, 13, 14], list(range(12, 20)))  # fmt: skip
-    assert small == (1, "small", ("small",), [5, 2, 3, 4, 6], {"a": 1}, [5, 1, 2, 3, 4], [5, 2, 3, 4, 6])
+    rows, shown = list(range(12, 40)), [10, 11, 12, 13, 14]
+    assert large == (0, "large, one", ("large", "one"), rows, {"a": 1, "b": 2}, shown)
+    assert small == (1, "small", ("small",), [5, 2, 3, 4, 6], {"a": 1}, [5, 1, 2, 3, 4])
 
 
 @pytest.mark.parametrize(("count", "made"), [(None, 55), (7, 7), (5000, 3001)])

@@ -80,7 +80,7 @@ def test_it_learns_estimates_and_says_when_to_stop():
     assert progress.low <= progress.accuracy <= progress.high + 1e-9
     assert progress.accuracy > 0.9
     assert [point.labels for point in progress.history] == sorted({p.labels for p in progress.history})
-    P = session.probabilities(range(200))
+    P = session.answers().probabilities(range(200))
     assert np.mean([session.classes[k] == y for k, y in zip(P.argmax(axis=1), labels, strict=True)]) == 1.0
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-5)
 
@@ -181,7 +181,6 @@ def test_two_people_and_two_tabs_of_one_are_given_different_texts():
     tab = {shown.row for shown in session.next(count=5, by="ben", tab="2")}
     assert len(ann | ben | tab) == 15
     assert {shown.row for shown in session.next(count=5, by="ben", tab="2")} == tab  # it was loaded again
-    assert not ann & {shown.row for shown in session.next(count=5, by="ann", holding=ann)}
 
 
 def test_what_a_closed_page_had_is_given_to_others_in_the_end():
@@ -227,7 +226,7 @@ def test_find_by_words_phrase_likeness_and_confidence():
     assert sure
     assert {labels[row] for row in sure} == {"food"}
     assert not any(session.said(row) for row in sure)
-    assert set(session.sample(sure, 3)) <= set(sure)
+    assert set(session.answers().sample(sure, 3)) <= set(sure)
     with refuses("class-unknown"):
         session.find(label="pool")
     with refuses("option-value"):
@@ -271,9 +270,9 @@ for _name in ("__iter__", "__getitem__", "__contains__", "get", "items", "keys",
         lambda session, out: session.said(0, by="me"),
         lambda session, out: (session.marks(0), session.noted(0)),
         lambda session, out: (session.classes, session.descriptions, session.every_class, session.by_class),
-        lambda session, out: (session.agreement(), session.disagreements(), session.carried_over),
+        lambda session, out: (session.agreement(), session.disagreements()),
         lambda session, out: (session.next(), session.progress(), session.groups(2)),
-        lambda session, out: (session.find(words="soup"), session.probabilities([0]), session.sample([0], 1)),
+        lambda session, out: (session.find(words="soup"), session.answers()),
         lambda session, out: (session.label(1, "food"), session.undo(), session.merge("staff", "food")),
         lambda session, out: (session.save(out), session.refresh()),
     ],
@@ -424,7 +423,7 @@ def test_several_labels_a_text():
     for row in range(24):
         session.label(row, truth[row])
     (shown,) = session.next()
-    answer = session.probabilities([shown.row])[0]
+    answer = session.answers().probabilities([shown.row])[0]
     assert [name for name, p in zip(session.classes, answer, strict=True) if p > 0.5] == truth[shown.row]
     session.label(30, [])
     assert session.said(30).labels == ()
@@ -451,12 +450,15 @@ def test_descriptions_of_the_classes_give_the_first_guess():
     texts, labels = make_texts(40)
     told = {name: " ".join(words) for name, words in WORDS.items()}
     session = start(texts, descriptions=told)
-    assert [session.classes[k] for k in session.probabilities(range(40)).argmax(axis=1)] == labels
+    assert [session.classes[k] for k in session.answers().probabilities(range(40)).argmax(axis=1)] == labels
     plain = start(texts, classes=["1", "2"])  # their names say nothing, and nothing is known
-    assert np.isnan(plain.probabilities(range(40))).all()
+    assert np.isnan(plain.answers().probabilities(range(40))).all()
     plain.add_class("1", told["food"])
     plain.add_class("2", told["staff"])
-    assert [plain.probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [0, 1]
+    assert [plain.answers().probabilities([labels.index(name)]).argmax() for name in ("food", "staff")] == [
+        0,
+        1,
+    ]
 
 
 def test_a_model_to_start_from_gives_the_first_guess():
@@ -471,7 +473,7 @@ def test_a_model_to_start_from_gives_the_first_guess():
     texts, labels = make_texts(40)
     session = start(texts, classes=(), model=Model())
     assert session.classes == Model.labels
-    assert [session.classes[k] for k in session.probabilities(range(40)).argmax(axis=1)] == labels
+    assert [session.classes[k] for k in session.answers().probabilities(range(40)).argmax(axis=1)] == labels
 
 
 def test_marked_words_teach(tmp_path: Path):

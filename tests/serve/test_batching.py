@@ -14,7 +14,7 @@ import pytest
 import limelight
 import trained
 from limelight.serve import create_app
-from limelight.serve.api.batching import SHORT_WORDS, Batcher, FairQueue, Job
+from limelight.serve.api.batching import SHORT_WORDS, Batcher, FairQueue, Job, cut_pieces, estimate_words
 from limelight.serve.http.metrics import Metrics
 
 LONG = [("w " * 5 * SHORT_WORDS,)]
@@ -197,3 +197,9 @@ def test_a_request_that_waits_when_the_server_stops_is_told_so(model):
 
     start, body = asyncio.run(main())
     assert (start["status"], json.loads(body["body"])["code"]) == (503, "stopping")
+
+
+def test_items_are_cut_into_pieces_by_number_and_by_words():
+    assert [len(piece) for piece in cut_pieces([("soup",)] * 600)] == [256, 256, 88]
+    assert [len(piece) for piece in cut_pieces([("x" * 5 * 2**13,)] * 3)] == [2, 1]
+    assert (estimate_words([("The soup is cold.",)]), estimate_words([("汤很冷",)])) == (3, 3)

@@ -23,7 +23,6 @@ from limelight.serve.explorer.explored import ExploredData, explore_data
 from limelight.serve.explorer.one_file import save_page
 from limelight.text.learnt_rows import LearntRows, row_hash
 from limelight.text.tasks import find_task
-from refusing import refuses
 from serve.in_node import needs_node, run_node
 from serve.test_explorer import unpack
 from serve.test_explorer_page import browsing, count, wait_for_count
@@ -118,8 +117,6 @@ def test_labels_of_two_models_are_joined_by_task() -> None:
     data = data_of("ordinal", other)
     assert (data.labels, data.values) == (["1", "2", "3", "4", "5"], [1, 2, 3, 4, 5])
     assert [int(data.labels[k]) for k in data.predicted[1]] == other.predict(TEXTS)
-    with refuses("model-task"):
-        data_of("ordinal", model_of("multi-label"))
 
 
 def test_a_label_and_any_two_are_asked_about() -> None:

@@ -17,7 +17,7 @@ from limelight.serve import Limits, create_app
 from limelight.serve.api.batching import Batcher
 from limelight.serve.http.bodies import check_words
 from limelight.serve.http.guard import is_ours
-from limelight.serve.http.limits import RequestError
+from limelight.serve.http.limits import RequestError, without_flags
 from limelight.serve.http.metrics import Metrics
 from limelight.serve.server import serve
 from limelight.text.tokenizer import Tokenizer
@@ -352,3 +352,12 @@ def test_metrics_add_up_those_of_other_workers_even_killed_ones(tmp_path):
     lines = metrics.text().splitlines()
     assert {"limelight_texts_total 7", 'limelight_waiting_requests{model="a"} 0'} <= set(lines)
     assert 'limelight_requests_total{route="/predict",status="200"} 4' in lines
+
+
+def test_answers_have_room_for_fewer_texts_the_more_numbers_each_has():
+    assert (Limits().for_answers_of(4096).texts, Limits().for_answers_of(2**30).texts) == (1024, 1)
+
+
+def test_an_error_of_the_library_names_no_flags_of_a_command():
+    fault = "texts, row 2: it is empty; correct it, or skip such rows with --skip-bad"
+    assert without_flags(fault) == "texts, row 2: it is empty"

@@ -92,7 +92,6 @@ def run(
 def _finish(
     folder: Path, pieces: Sequence[Piece], do: Callable[[Sequence[Piece]], Iterable[Done]], progress: bool
 ) -> Summary:
-    """Do what is missing, and count all rows."""
     there = {path.name for path in folder.iterdir()}
     before = [piece for piece in pieces if piece.out in there]
     with ThreadPoolExecutor(count_cores()) as pool:

@@ -82,11 +82,7 @@ def cut(files: Sequence[InputFile], settings: Mapping[str, Any]) -> list[Piece]:
 
 
 def output_name(file: InputFile, start: int, stop: int | None, settings: Mapping[str, Any]) -> str:
-    """The output file of a piece: readable, and another one for any other input, model or option.
-
-    >>> output_name(InputFile("/data/may.csv", "may.csv", "1"), 0, None, {"model_sha256": "3f"})
-    'may-000000000-6968808a6119f2e7.parquet'
-    """
+    """The output file of a piece: readable, and another one for any other input, model or option."""
     identity = json.dumps([file.name, file.version, start, stop, settings], sort_keys=True)
     digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:16]
     return f"{PurePosixPath(file.name).name.split('.')[0][:100]}-{start:09d}-{digest}.parquet"
@@ -140,11 +136,6 @@ def names_of(file: InputFile) -> list[str]:
 
 
 def is_remote(address: str) -> bool:
-    """Whether it is for fsspec.
-
-    >>> is_remote("s3://bucket/reviews"), is_remote("reviews"), is_remote("file:///reviews")
-    (True, False, False)
-    """
     return "://" in address and not address.startswith("file://")
 
 

@@ -155,15 +155,7 @@ def _vector_columns(values: np.ndarray, dtype: str) -> Added:
     ]  # fmt: skip
 
 
-# ---------------------------------------------------------------- batches
-
-
 def column_names(batch: Any) -> list[str]:
-    """The names of a batch's columns.
-
-    >>> column_names({"id": [7], "text": ["Good soup."]})
-    ['id', 'text']
-    """
     if _is_arrow(batch):
         return list(batch.column_names)
     if isinstance(batch, Mapping):
@@ -175,12 +167,7 @@ def column_names(batch: Any) -> list[str]:
 
 
 def add_columns(batch: Any, added: Added) -> Any:
-    """A batch of the same kind: the new columns first, then its own, renamed where a name is taken.
-
-    >>> new = [(NewColumn("label", "label", "text"), ["bad"])]
-    >>> add_columns({"label": ["good"], "text": ["Cold soup."]}, new)
-    {'label': array(['bad'], dtype=object), 'given_label': ['good'], 'text': ['Cold soup.']}
-    """
+    """A batch of the same kind: the new columns first, then its own, renamed where a name is taken."""
     names = column_names(batch)
     kept = free_names(names, [column.name for column, _ in added])
     if _is_arrow(batch):
@@ -224,11 +211,7 @@ def _add_to_arrow(table: Any, kept: Sequence[str], added: Added) -> Any:
 
 
 def fixed_lists(values: Any) -> Any:
-    """An Arrow column from (rows, ...): lists of fixed size, one in another for each further dimension.
-
-    >>> str(fixed_lists(np.zeros((2, 3, 4), np.float16)).type).count("fixed_size_list")
-    2
-    """
+    """An Arrow column from (rows, ...): lists of fixed size, one in another for each further dimension."""
     import pyarrow as pa
 
     found = pa.array(np.ascontiguousarray(values).reshape(-1))

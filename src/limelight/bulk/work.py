@@ -28,8 +28,6 @@ Bad = list[tuple[int, str]]  # the number of each row as whoever opens its file 
 
 
 class Done(NamedTuple):
-    """A piece that is written."""
-
     out: str
     file: str  # the input
     rows_in: int
@@ -141,9 +139,6 @@ def _read_record(file: BinaryIO, name: str, whole: bool) -> tuple[int, dict[str,
     if set(record) != _FIELDS or (whole and stated and _checksum(file, stated, name)[0] != stated):
         raise KeyError(name)
     return found.num_rows, record
-
-
-# ---------------------------------------------------------------- the rows of a piece
 
 
 def read_piece(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:

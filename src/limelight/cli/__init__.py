@@ -46,12 +46,6 @@ def start() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; an error is one line on standard error.
-
-    >>> main(["info", "--help"])  # doctest: +ELLIPSIS
-    usage: limelight info ...
-    0
-    """
     with utf8_streams():
         _set_bar_size()
         return _run_and_report(sys.argv[1:] if argv is None else list(argv))

@@ -71,9 +71,6 @@ def print_resume(job: Job, kept: str = "") -> int:
     return 1
 
 
-# ---------------------------------------------------------------- bulk jobs
-
-
 def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
     group = parser.add_argument_group(
         "bulk jobs",
@@ -89,11 +86,11 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
         add_flag(group, "--dtype", ("float32", "float16", "int8"), about)
 
 
-def check_no_engine(args: argparse.Namespace) -> None:
-    """Raise if a flag of bulk jobs was given without --engine."""
+def uses_engine(args: argparse.Namespace) -> bool:
     for name in ENGINE_FLAGS:
-        if getattr(args, name, None) is not None:
+        if not args.engine and getattr(args, name, None) is not None:
             raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
+    return bool(args.engine)
 
 
 def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> None:
@@ -116,11 +113,6 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
 
 
 def describe(result: dict[str, Any]) -> str:
-    """A finished job in one line.
-
-    >>> describe({"out": "v", "pieces": 3, "pieces_before": 1, "rows_in": 9, "rows_out": 8, "skipped": 1})
-    'saved v: 3 files (1 done before), 9 rows in, 8 out, 1 skipped (_skipped.jsonl)'
-    """
     before = f" ({result['pieces_before']:,} done before)" if result["pieces_before"] else ""
     skipped = f", {result['skipped']:,} skipped (_skipped.jsonl)" if result["skipped"] else ""
     rows = f"{result['rows_in']:,} rows in, {result['rows_out']:,} out"

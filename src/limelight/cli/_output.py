@@ -50,9 +50,6 @@ def visible(text: str) -> str:
     """Replace what would control a terminal (escapes, carriage returns, bidi overrides) by stand-ins.
 
     A progress bar's own controls stay: a return at either end, or nothing but moves of the cursor.
-
-    >>> visible("red: \\x1b[31m, \\u202eflipped"), visible("\\r 40%")
-    ('red: ␛[31m, \ufffdflipped', '\\r 40%')
     """
     if not _UNSAFE.search(text) or re.fullmatch(r"(\x1b\[A|\n)+", text):
         return text
@@ -138,7 +135,6 @@ def check_out(args: argparse.Namespace, page: bool = False) -> None:
 
 
 def check_picture(args: argparse.Namespace) -> None:
-    """Raise unless the picture that --out asks for can be written."""
     if args.out and args.json:
         raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
     check_out(args)
@@ -185,13 +181,6 @@ def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]], ro
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Format a table: the first column aligned left, the others right.
-
-    >>> print(table(["model", "test"], [["ours", "58.1%"], ["CNN", "9.0%"]]))
-    model   test
-    ours   58.1%
-    CNN     9.0%
-    """
     cells = [[" ".join(str(cell).splitlines()) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     lines = [
@@ -202,7 +191,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def metrics_table(results: dict[str, dict[str, Any]]) -> str:
-    """Format the figures of each split, a line each."""
     given = {name: figures for name, figures in results.items() if isinstance(figures, dict)}
     shown = [key for key in FIGURES if any(key in figures for figures in given.values())]
 

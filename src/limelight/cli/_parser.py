@@ -46,7 +46,6 @@ class Parser(argparse.ArgumentParser):
         self._optionals.title = "options"
 
     def error(self, message: str) -> NoReturn:
-        """Print one line to standard error and exit with code 2."""
         print(f"{self.prog}: {self._suggest(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
@@ -81,8 +80,7 @@ def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
 def parser_for(argv: Sequence[str] | None = None) -> Parser:
     """The parser of all commands, or of no more than it takes to parse `argv`.
 
-    If that names a command, the parser has no other; if not, none of them has flags. `--help` shows the
-    values of the preset named in `argv`.
+    If that names a command, the parser has no other; if not, none of them has flags.
     """
     named = next((each for each in argv or () if not each.startswith("-")), "")
     asked = [named] if named in COMMANDS else []
@@ -96,18 +94,10 @@ def parser_for(argv: Sequence[str] | None = None) -> Parser:
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        command.set_defaults(run=module.run, preset_shown=_preset_in(argv or ()))
+        command.set_defaults(run=module.run)
         if asked or argv is None:
             module.arguments(command)
     return parser
-
-
-def _preset_in(argv: Sequence[str]) -> str:
-    for flag, value in zip(argv, [*argv[1:], ""], strict=False):
-        name = value if flag == "--preset" else flag.partition("--preset=")[2]
-        if name in PRESETS:
-            return name
-    return AUTO
 
 
 # ---------------------------------------------------------------- flags
@@ -140,8 +130,6 @@ FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, w
         "P", "choose that probability for answers of which this share is right, such as 0.95",
     ),
 }  # fmt: skip
-
-
 COLUMNS = ("--text", "--label", "--text2", "--skip-bad")
 
 
@@ -201,7 +189,6 @@ def needs_serve(command: str) -> Iterator[None]:
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:
-    """Raise if a number is below the least it may be."""
     for name, lowest in least.items():
         check_at_least(f"--{name.replace('_', '-')}", getattr(args, name), lowest)
 
@@ -220,12 +207,10 @@ class HelpAll(argparse.Action):
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
-    """Add `--preset`, and a flag for every field of the recipe's sections."""
     add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {AUTO})")
-    shown = parser.get_default("preset_shown")
     for section in sections:
-        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
-        values = getattr(preset(shown), section)
+        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {AUTO!r}."
+        values = getattr(preset(AUTO), section)
         add_section(parser, f"{section} options", about, values, hide=len(sections) > 1)
 
 
@@ -278,5 +263,4 @@ def _help(f: dataclasses.Field, value: Any) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value as people read it: yes, no, or as it is."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)

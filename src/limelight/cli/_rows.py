@@ -44,7 +44,6 @@ def _to_the_end(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
-    """The texts of standard input, which has no columns."""
     if args.text or getattr(args, "text2", None) or getattr(args, "label", None):
         raise conflict("--text is the column of a table; standard input has no columns")
     return _rows_of(standard_input("text", "table"), pair, args.skip_bad)
@@ -77,7 +76,6 @@ def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
 
 
 def standard_input(what: str, instead: str) -> Iterator[str]:
-    """The lines of standard input, each a text or a query."""
     from ..tables.encoding import stated_encoding
     from ..tables.formats import BoundedLines
 
@@ -102,10 +100,7 @@ def _decoded(lines: BoundedLines[bytes], encoding: str | None) -> Iterator[str]:
 def open_data(
     args: argparse.Namespace, pair: bool, need_label: bool = True, table: Table | None = None
 ) -> tuple[Table, Columns]:
-    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named.
-
-    `table` is it already open.
-    """
+    """The table DATA, which may be open already, and its columns for a model; guessed ones are printed."""
     from ..tables.columns import Columns, choose_columns
     from ..tables.table import open_table
 
@@ -169,10 +164,7 @@ def sample(
 
 
 def sample_rows(read: TableRows, most: int, task: str) -> tuple[list[Row], LabelColumn, int]:
-    """A random sample of at most `most` rows, in order; all labels; the number of rows.
-
-    The table is read once and not held in memory.
-    """
+    """A random sample of at most `most` rows, in order; all labels; the number of rows, read once."""
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []

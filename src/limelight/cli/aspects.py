@@ -97,8 +97,6 @@ def _words(given: str | None) -> list[str]:
 
 
 class _Search(NamedTuple):
-    """What --find has found, and where."""
-
     found: list[Found]
     read: int  # texts
     rows: int

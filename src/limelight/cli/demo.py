@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.presets import AUTO
 from ..errors import name_taken
 from ._output import metrics_table, print_painted
-from ._parser import add_flag, add_shared, check_least
+from ._parser import add_flag, check_least
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -46,10 +46,8 @@ What to try next:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
-    add_flag(parser, "--seed", "N", "random seed", 0)
     add_flag(parser, "--preset", "NAME", "recipe to train", AUTO)
     add_flag(parser, "--sentences", "N", f"train on the first N sentences only (at least {MIN_SENTENCES})")
-    add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -64,13 +62,11 @@ def run(args: argparse.Namespace) -> None:
     started = time.monotonic()
     out = Path(args.out)
     _check_out(out)
-    recipe = preset(args.preset).override(seed=args.seed)
+    recipe = preset(args.preset)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     cores = training_cores(choose_device("auto"))
-    chooser = Chooser(recipe, ["seed"], cores) if args.preset == AUTO else None
-    similar = _similar()
-    if not args.json:
-        print(similar, flush=True)
+    chooser = Chooser(recipe, (), cores) if args.preset == AUTO else None
+    print(_similar(), flush=True)
     dataset = bundled(recipe, args.sentences, chooser)
     recipe = chooser.recipe if chooser else recipe
     rows = dataset.facts["rows"]
@@ -81,11 +77,7 @@ def run(args: argparse.Namespace) -> None:
         raise KeyboardInterrupt
     model = _save(out / "model", dataset, fitted)
     readings = _draw(model, out / "index.html")
-    figures = model.facts["results"]
-    if args.json:
-        print(json.dumps({"out": str(out), "results": figures}))
-        return
-    print(f"\nHow it answers for sentences it has not seen\n{metrics_table(figures)}\n")
+    print(f"\nHow it answers for sentences it has not seen\n{metrics_table(model.facts['results'])}\n")
     print_painted("\n\n".join(readings))
     print(NEXT_STEPS.format(seconds=time.monotonic() - started, page=out / "index.html", model=out / "model"))
 
@@ -122,7 +114,6 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
 
 
 def _similar() -> str:
-    """For a few queries, the most similar of the held-out sentences."""
     from ..bundled import sentences
     from ..runtime.reader import Reader
 

@@ -4,7 +4,7 @@ import argparse
 
 from ..errors import wrong_task
 from ..tables import WRITABLE
-from ._jobs import add_engine, check_no_engine, run_bulk
+from ._jobs import add_engine, run_bulk, uses_engine
 from ._output import check_out, on_terminal, print_result
 from ._parser import add_flag, add_shared
 from ._rows import read_rows
@@ -36,10 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    if args.engine:
+    if uses_engine(args):
         _run_bulk(args)
         return
-    check_no_engine(args)
     from ..runtime.embeddings import array_suffix, embed_by, write_array, write_embedded
     from ..runtime.reader import load
     from ..tables.writers import format_of

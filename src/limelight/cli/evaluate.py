@@ -132,13 +132,7 @@ def _format_results(data: dict[str, Any], found: _Measured) -> str:
 
 
 def format_confusion(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
-    """The matrix, or where that is too wide, the pairs of classes that are confused most.
-
-    >>> print(format_confusion(["bad", "good"], [[5, 1], [0, 6]]))
-    true \\ predicted  bad  good
-    bad                 5     1
-    good                0     6
-    """
+    """The matrix, or where that is too wide, the pairs of classes that are confused most."""
     rows = [[name, *row] for name, row in zip(labels, confusion, strict=True)]
     matrix = table(["true \\ predicted", *labels], rows)
     if max(map(len, matrix.splitlines())) <= WIDTH:

@@ -41,13 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
     add_flag(parser, "first", "TEXT", "the text", nargs="?")
     add_flag(parser, "second", "TEXT2", "the second text, for a pair model", nargs="?")
-    parser.add_argument(
-        "--by",
-        choices=("effect", "phrase", "leave-one-out"),
-        default="effect",
-        help="what decided: how much of the probability rests on each word (the default), the "
-        "same spread over clauses, or how far it falls without the word (reads the text once for each)",
-    )
+    about = "what decided: how much of the probability rests on each word, the same spread over clauses, "
+    about += "or how far it falls without the word, which reads the text once for each"
+    add_flag(parser, "--by", ("effect", "phrase", "leave-one-out"), about, "effect")
     about = "explain this class instead of the predicted one; with --data, it is the label column"
     add_flag(parser, "--label", "LABEL", about)
     add_flag(parser, "--against", "LABEL", "what speaks for that class rather than this one")
@@ -143,11 +139,6 @@ def _chosen_rows(
 
 
 def parse_rows(given: str) -> list[int]:
-    """Row numbers and ranges of them.
-
-    >>> parse_rows("3,7-9")
-    [3, 7, 8, 9]
-    """
     if not re.fullmatch(r"\d{1,12}(-\d{1,12})?(,\d{1,12}(-\d{1,12})?)*", given):
         raise bad_value(f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9")
     spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]

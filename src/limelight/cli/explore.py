@@ -44,10 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         group, "--words", "N", "words of the model in the file, the most frequent ones; others are read as "
         "the most similar of them (default: as many as fit into 5 MB)",
     )  # fmt: skip
-    group.add_argument(
-        "--precision", choices=("float16", "float32"), default="float16",
-        help="of the weights in the file (default: float16, less than half the size)",
-    )  # fmt: skip
+    about = "of the weights in the file; float16 is less than half the size"
+    add_flag(group, "--precision", ("float16", "float32"), about, "float16")
     add_shared(group, "--overwrite")
 
 
@@ -108,11 +106,7 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
         explore(models, show, data=data, near=near, port=args.port or 0)
 
 
-# ---------------------------------------------------------------- data
-
-
 def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> ExploredData | None:
-    """A sample of the rows of DATA, as the models read them."""
     if args.data is None:
         return None
     from ..serve.explorer.explored import explore_data

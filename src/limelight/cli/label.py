@@ -39,22 +39,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     if args.several and args.ordered:
         raise conflict("--several and --ordered exclude each other; give only one")
-    about = {}
-    if args.describe is not None:
-        from ..serve.labelling.texts import read_descriptions
-
-        about = read_descriptions(args.describe)
     open_page(
-        args.data, args.out, browser=not args.no_browser, text=args.text,
-        classes=list(dict.fromkeys([*(args.classes or []), *about])), descriptions=about, model=args.model,
-        by=args.by, several=args.several, ordered=args.ordered, port=args.port or 0, labels=args.label,
+        args.data, args.out, browser=not args.no_browser, describe=args.describe, text=args.text,
+        labels=args.label, classes=args.classes or (), model=args.model, by=args.by, several=args.several,
+        ordered=args.ordered, port=args.port or 0,
     )  # fmt: skip
 
 
-def open_page(data: str, out: str, *, browser: bool = True, **options: Any) -> None:
+def open_page(
+    data: str, out: str, *, browser: bool = True, describe: str | None = None, **options: Any
+) -> None:
     with needs_serve("label"):
         from ..serve.http.run import address_shown
-        from ..serve.labelling.texts import label
+        from ..serve.labelling.texts import label, read_descriptions
+    about = None if describe is None else read_descriptions(describe)
     with address_shown("labelling", browser) as show:
-        count = label(data, out, show=show, **options)
+        count = label(data, out, show=show, descriptions=about, **options)
     print(f"saved {out}: {count:,} labelled rows")

@@ -4,7 +4,7 @@ import argparse
 
 from ..errors import conflict
 from ..tables import WRITABLE
-from ._jobs import add_engine, check_no_engine, run_bulk
+from ._jobs import add_engine, run_bulk, uses_engine
 from ._output import check_out, on_terminal, output_format
 from ._parser import add_flag, add_shared, threshold_from
 from ._rows import read_rows
@@ -47,10 +47,9 @@ def run(args: argparse.Namespace) -> None:
     from ..runtime.predictions import Predictions
     from ..tables.writers import format_of, write_table
 
-    if args.engine:
+    if uses_engine(args):
         _run_bulk(args)
         return
-    check_no_engine(args)
     suffix = format_of(args.out) if args.out else None
     if args.json and (others := {args.format, suffix} - {None, "jsonl"}):
         raise conflict(f"--json and {' and '.join(sorted(others))} exclude each other; leave out one of them")

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from ..errors import conflict
+from ..serve.http.limits import Limits
 from ._parser import add_flag, check_least, needs_serve
 
 HELP = "serve models over HTTP: predict, embed, explain, compare"
@@ -13,8 +14,8 @@ TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
 Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
 /embed_all, /explain, /similarity, /rerank, /info, /health, /ready, /metrics, and /v1/embeddings as OpenAI's
-clients send it. /docs describes them. Requests that wait are joined into batches. A folder that is replaced
-is loaded without losing a request.
+clients send it. /openapi.json describes them. Requests that wait are joined into batches. A folder that is
+replaced is loaded without losing a request.
 
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
@@ -42,29 +43,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--precision", ("float32", "int8"), "int8 is faster", "float32")
     add_flag(parser, "--no-page", "", "no page at /")
     group = parser.add_argument_group("limits")
-    for flag, default, what in LIMITS:
-        add_flag(group, flag, "N", what, default)
+    joined = "words of requests joined into a batch; 0 computes requests one by one"
+    add_flag(group, "--batch-words", "N", joined, 4096)
+    for name, what in LIMITS.items():
+        add_flag(group, f"--max-{name}", "N", what, getattr(Limits, name))
 
 
-LIMITS = (
-    ("--batch-words", 4096, "words of requests joined into a batch; 0 computes requests one by one"),
-    ("--max-body", 2**23, "bytes of a request"),
-    ("--max-texts", 2**13, "texts of a request; 32 where an answer has many thousand numbers per text"),
-    ("--max-words", 2**20, "words of a request; 2,048 in the same cases, and 16,384 of one text"),
-    ("--max-waiting", 512, "requests that wait for a model; more are answered with status 429"),
-    ("--max-connections", 1024, "connections of a worker; more are answered with status 503"),
-)
+LIMITS = {
+    "body": "bytes of a request",
+    "texts": "texts of a request; 32 where an answer has many thousand numbers per text",
+    "words": "words of a request; 2,048 in the same cases, and 16,384 of one text",
+    "waiting": "requests that wait for a model; more are answered with status 429",
+    "connections": "connections of a worker; more are answered with status 503",
+}
 
 
 def run(args: argparse.Namespace) -> None:
     with needs_serve("serve"):
-        from ..serve.http.limits import Limits
         from ..serve.server import serve
-    check_least(args, workers=1, batch_words=0, max_body=1, max_texts=1, max_words=1, max_waiting=1)
-    check_least(args, max_connections=1)
-    limits = Limits(
-        args.max_body, args.max_texts, args.max_words, args.max_waiting, connections=args.max_connections
-    )
+    check_least(args, workers=1, batch_words=0, **{f"max_{name}": 1 for name in LIMITS})
+    limits = Limits(**{name: getattr(args, f"max_{name}") for name in LIMITS})
     if args.writable and args.index is None:
         raise conflict("--writable is for an index; give --index")
     models = list(args.models)
@@ -81,11 +79,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def names_of(models: list[str]) -> dict[str, str]:
-    """The folder of each name; without NAME=, a folder's own name.
-
-    >>> names_of(["reader", "stars=models/size=2"])
-    {'reader': 'reader', 'stars': 'models/size=2'}
-    """
+    """The folder of each name; without NAME=, a folder's own name."""
     found: dict[str, str] = {}
     for given in models:
         name, _, folder = given.partition("=")

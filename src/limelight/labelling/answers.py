@@ -41,7 +41,7 @@ class Answers:
     several: bool
 
     def probabilities(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """(rows, classes); nan where nothing is known."""
+        """(rows, classes), in the order of `classes`; nan for texts not read yet."""
         rows = np.asarray(rows, int)
         found = np.full((len(rows), len(self.classes)), np.nan)
         if self.fitted is not None:
@@ -71,7 +71,7 @@ class Answers:
         return [read[k] for k in order]
 
     def sample(self, rows: Sequence[int], count: int) -> list[int]:
-        """The least certain rows and others, half and half."""
+        """Rows to check before all are accepted: the least certain ones and others, half and half."""
         if self.fitted is None or len(rows) <= count:
             return list(rows[:count])
         P = np.nan_to_num(self.probabilities(rows), nan=0)
@@ -80,7 +80,6 @@ class Answers:
         return least + others[:: max(1, len(others) // (count - len(least)))][: count - len(least)]
 
     def answer(self, row: int, text: str, told: Labels | None) -> Answer:
-        """What the model says about a text, and why."""
         if self.fitted is None:
             return Answer(row, None, (), {}, [], told)
         (parts,) = self.vectors.reader.word_parts([text])
@@ -89,17 +88,15 @@ class Answers:
         order = np.argsort(-P, kind="stable")
         best = int(order[0])
         likely = [k for k in order if P[k] > 0.5] if self.several else [best]
-        weights = parts.parts @ self._direction(logits, best) / self.fitted.temperature
+        weights = parts.parts @ self._direction(self.fitted.W, logits, best) / self.fitted.temperature
         places = zip(parts.offsets.tolist(), weights.tolist(), strict=True)
         words = [Word(text[start:end], start, end, weight) for (start, end), weight in places]
         probabilities = {self.classes[k]: float(P[k]) for k in order}
         labels = tuple(self.classes[k] for k in likely)
         return Answer(row, self.classes[best], labels, probabilities, words, told)
 
-    def _direction(self, logits: np.ndarray, best: int) -> np.ndarray:
+    def _direction(self, W: np.ndarray, logits: np.ndarray, best: int) -> np.ndarray:
         """(size,): what speaks for the best class; against the others, unless there may be several."""
-        assert self.fitted is not None
-        W = self.fitted.W
         if self.several or len(W) == 1:
             return np.asarray(W[best])
         others = task_of(False).activate(np.delete(logits, best)[None])  # also where the best is certain

@@ -18,7 +18,6 @@ ROUNDS = 12
 NEAREST = 15  # texts that say how dense it is around one
 NAME_WORDS = 3
 EXAMPLES = 5
-CORE = 0.3  # of a group: its texts nearest to the centre
 
 
 class Group(NamedTuple):
@@ -30,7 +29,6 @@ class Group(NamedTuple):
     rows: list[int]  # without a label so far
     labelled: dict[str, int]  # how many of its texts have each label
     examples: list[int]  # rows to show: those nearest to the centre, with or without a label
-    core: list[int]  # the first of `rows`, which are more alike than all: accept these rather than all
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,12 @@ class Grouping:
         for members, words in zip(self.members, self.words, strict=True):
             given = Counter(name for row in members for name in labels.get(row, ()))
             rows = [row for row in members if is_open[row]]
-            core = rows[: max(EXAMPLES, int(CORE * len(rows)))]
-            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES], core))
+            found.append(Group(0, ", ".join(words), words, rows, dict(given), members[:EXAMPLES]))
         found.sort(key=lambda each: -len(each.rows))
         return [each._replace(number=number) for number, each in enumerate(found)]
 
 
 def group_count(texts: int) -> int:
-    """How many groups to make of so many texts.
-
-    >>> [group_count(n) for n in (3, 100, 10_000, 1_000_000)]
-    [2, 10, 100, 200]
-    """
     return int(np.clip(round(texts**0.5), min(2, texts), 200))
 
 

@@ -1,8 +1,7 @@
 """The health of a labelled table: which labels are suspect, which texts, which classes.
 
 Every text is judged by the others (left_out.py), and what they say against a label must be strong: so that of
-the labels suspected at least half are wrong, few are suspected where there are few labels, or none. The least
-probable labels come first. What is found is written as a page, or as a table with a row for each finding.
+the labels suspected at least half are wrong, few are suspected where there are few labels, or none.
 """
 
 import unicodedata
@@ -48,8 +47,6 @@ KINDS = {"empty": "Empty", "no label": "Without a label", "language": "In anothe
 
 
 class Suspect(NamedTuple):
-    """A label that is probably wrong."""
-
     row: int
     label: str
     suggested: str
@@ -254,12 +251,7 @@ class _Found(NamedTuple):
 
 
 def other_languages(texts: Sequence[str]) -> dict[int, str]:
-    """The texts that are not in the language of most, and which one they are in, or their script.
-
-    >>> english = ["The soup was cold and the waiter was rude"] * 3
-    >>> other_languages([*english, "Die Suppe ist nicht kalt und der Kellner", "Суп был холодный"])
-    {3: 'German', 4: 'Cyrillic'}
-    """
+    """The texts that are not in the language of most, and which one they are in, or their script."""
     scripts = [_script(text) for text in texts]
     counts = [_count(text) for text in texts]
     script = _most(each for each in scripts if each)
@@ -318,7 +310,6 @@ def read_labelled(
 
 
 def check_health_file(path: str | Path, overwrite: bool) -> None:
-    """Raise before the work unless the file can be written."""
     if Path(path).suffix.lower() not in PAGES:
         if format_of(path) is None:
             raise LimelightError(f"{path} should end in .html, {WRITABLE}", code="file-suffix")
@@ -329,7 +320,6 @@ def check_health_file(path: str | Path, overwrite: bool) -> None:
 def save_health(
     health: Health, path: str | Path, *, data: str = "the table", overwrite: bool = False
 ) -> None:
-    """Write the page, or by the file's name the table."""
     check_health_file(path, overwrite)
     if Path(path).suffix.lower() in PAGES:
         write_file(path, health_page(health, data), overwrite)

@@ -49,12 +49,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
 
 def text_keys(texts: Iterable[str]) -> list[str]:
-    """A name for each text that stays when the table is sorted: its hash, and its number among equal texts.
-
-    >>> keys = text_keys(["good", "bad", "good"])
-    >>> keys == [text_keys(["good"])[0], text_keys(["bad"])[0], keys[0][:-1] + "1"]
-    True
-    """
+    """A name for each text that stays when a table is sorted: its hash, and its number among equal texts."""
     seen: Counter[str] = Counter()
     found = []
     for text in texts:
@@ -69,12 +64,7 @@ def _hash(text: str) -> str:
 
 
 def find_fault(event: Event) -> str:
-    """What is wrong with an event; an empty string if nothing is.
-
-    >>> event = {"id": "9f3a61c2", "do": "undo", "by": "ann", "when": "2026-11-18T09:30:00+00:00", "of": 3}
-    >>> find_fault(event)
-    'its "of" cannot be 3'
-    """
+    """What is wrong with an event; an empty string if nothing is."""
     do = event.get("do")
     kind = _KINDS.get(do) if isinstance(do, str) else None
     if kind is None:
@@ -155,23 +145,11 @@ _KINDS = {
 
 
 def journal_of(out: str | Path) -> Path:
-    """The journal beside an output.
-
-    >>> journal_of("labels.csv").name
-    'labels.csv.journal'
-    """
     return Path(f"{out}.journal")
 
 
 class Journal:
-    """An append-only file of events; without a path, a list in memory.
-
-    >>> journal = Journal(None)
-    >>> journal.append("add_class", by="ann", name="good")["do"]
-    'add_class'
-    >>> [event["name"] for event in journal.events]
-    ['good']
-    """
+    """An append-only file of events; without a path, a list in memory."""
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
@@ -183,10 +161,7 @@ class Journal:
         self.reread()
 
     def append(self, do: str, *, by: str, texts: Mapping[str, str] | None = None, **about: Any) -> Event:
-        """Write an event to the disk, with those of the texts that no line has yet.
-
-        What others wrote before it is read first.
-        """
+        """Write an event to the disk, with the texts that no line has yet, below what others wrote."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         event = {"id": secrets.token_hex(8), "do": do, **about, "by": by, "when": now}
         with self._lock:

@@ -97,20 +97,12 @@ class Learner:
         self._grouping_lock = threading.Lock()
         self._looked = 0  # texts that `space` was made of
         self._keys, self._vectors = keys, dict[str, np.ndarray]()  # of descriptions and marked words
-        self.classes: list[str] = []
-        self.rows = np.zeros(0, int)  # that have a label and have been read
-        self.Y, self.weights = np.zeros((0, 0)), np.zeros(0)  # (rows, classes), (rows,)
         self.fitted: Fitted | None = None
         self.history: list[Point] = []
         self._model, self._asked, self._says = model, 0, np.zeros((0, 0))
-        self.drawn = np.zeros(0, bool)  # (rows,): whether it is of the random sample
-        self.spoken = np.zeros(len(self.order), bool)
-        self.status, self.by_class = Counter[str](), dict[str, int]()  # of all texts, read or not
-
-    # ------------------------------------------------------------ fitting
+        self._collect(State(), {})
 
     def refit(self, state: State, numbers: Mapping[str, int], texts: Sequence[str]) -> None:
-        """Fit again if anything was said or read since."""
         moved = self._look_around()
         if not (self.is_stale or moved):
             return
@@ -143,7 +135,7 @@ class Learner:
         self.classes = list(state.classes)
         column = {name: k for k, name in enumerate(self.classes)}
         self.spoken = np.zeros(len(self.order), bool)
-        self.status, self.by_class = Counter(), dict.fromkeys(self.classes, 0)
+        self.status, self.by_class = Counter[str](), dict.fromkeys(self.classes, 0)  # of all, read or not
         found = list[tuple[int, Said]]()
         for key, said in state.holding():
             if (row := numbers.get(key)) is None:
@@ -155,7 +147,7 @@ class Learner:
             if said.labels is not None and (self.vectors.is_read[row] or not self.vectors.reader):
                 found.append((row, said))
         together = Counter(said.event for _, said in found)
-        self.rows = np.array([row for row, _ in found], int)
+        self.rows = np.array([row for row, _ in found], int)  # that have a label and have been read
         weights = [min(1, GROUP_WEIGHT / together[said.event]) for _, said in found]
         self.weights = np.array(weights, np.float32)
         self.Y = np.zeros((len(found), len(self.classes)), np.float32)
@@ -164,7 +156,7 @@ class Learner:
         unspoken = self._rank[~self.spoken]
         first = unspoken.min() if len(unspoken) else len(self.order)
         by_model = np.array([said.chosen == "auto" for _, said in found], bool)
-        self.drawn = (self._rank[self.rows] < first) & ~by_model
+        self.drawn = (self._rank[self.rows] < first) & ~by_model  # (rows,): of the random sample
 
     def _prior(self, state: State, texts: Sequence[str]) -> Prior:
         """What the descriptions of the classes say, or their names, and what the model says."""
@@ -214,8 +206,6 @@ class Learner:
             return None
         return estimate(is_correct(self.fitted.left_out, self.Y, self.several)[self.drawn])
 
-    # ------------------------------------------------------------ choosing
-
     def choose(self, is_open: np.ndarray, how: str, count: int) -> list[tuple[int, str]]:
         """At most `count` rows that are open (texts,), each with how it was chosen."""
         in_order = self.order[is_open[self.order]]
@@ -234,8 +224,6 @@ class Learner:
             found += [(int(left[k]), "auto") for k in pick(useful, X, count - len(found))]
         return found
 
-    # ------------------------------------------------------------ many texts
-
     def grouping(self, texts: Sequence[str], count: int | None) -> Grouping:
         """The groups of all texts read so far. It may take seconds, and needs none of what is learnt."""
         with self._grouping_lock:
@@ -244,28 +232,22 @@ class Learner:
                 self._grouping = Grouping.of(self.vectors.matrix, rows, texts, count)
             return self._grouping
 
-    # ------------------------------------------------------------ how far it is
-
     def answers(self) -> Answers:
         """What the model says now, whatever is learnt later."""
         return Answers(self.fitted, tuple(self.classes), self.vectors, self.several)
 
     def progress(self) -> Progress:
-        """How far the labelling is."""
         found, status = self._estimate(), self.status
         drawn = int(self.drawn.sum())
         progress = Progress(
             status["label"], status["skip"], status["unsure"], len(self.order), self.vectors.ready,
-            dict(self.by_class), None, None, None, drawn, list(self.history), self._needs(),
-            advise(found, drawn),
+            dict(self.by_class), found and found.accuracy, found and found.low, found and found.high, drawn,
+            list(self.history), self._needs(), advise(found, drawn),
         )  # fmt: skip
         if found is None or self.fitted is None:
             return progress
-        progress = progress._replace(
-            accuracy=found.accuracy, low=found.low, high=found.high, estimate=str(found)
-        )
         if not self.ordered or found.accuracy is None:
-            return progress
+            return progress._replace(estimate=str(found))
         answers, labels = (each[self.drawn].argmax(axis=1) for each in (self.fitted.left_out, self.Y))
         near = float((np.abs(answers - labels) <= 1).mean())
         return progress._replace(near=near, estimate=f"{found}; {near:.0%} at most one class away")
@@ -286,11 +268,7 @@ class Learner:
 
 
 def uncertain(logits: np.ndarray, several: bool) -> np.ndarray:
-    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half.
-
-    >>> uncertain(np.array([[3.0, 3.0, 0.0], [9.0, 0.0, 0.0]]), several=False).round(3).tolist()
-    [1.0, 0.0]
-    """
+    """(n,), from 0 to 1: how close the two best classes are; with several labels, one to a half."""
     if several:
         gap = np.abs(logits).min(axis=1)
     elif logits.shape[1] < 2:
@@ -334,11 +312,7 @@ class Surroundings:
 
 
 def pick(useful: np.ndarray, X: np.ndarray, count: int) -> list[int]:
-    """The most useful `count` texts X (n, size), each the less useful the more it is like one picked before.
-
-    >>> pick(np.array([1.0, 0.9, 0.5]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 2)
-    [0, 2]
-    """
+    """The most useful `count` texts X (n, size), each less useful the more it is like one picked before."""
     left, found = useful.astype(np.float64), list[int]()
     while len(found) < min(count, len(left)):
         if found:
@@ -368,23 +342,12 @@ class Estimate(NamedTuple):
 
 
 def estimate(correct: np.ndarray) -> Estimate | None:
-    """From a fair sample: whether each text is right (n,).
-
-    >>> print(estimate(np.array([True] * 40 + [False] * 10)))
-    accuracy 80%, 67% to 89% with 95% confidence, from 50 texts drawn at random
-    >>> print(estimate(np.array([True] * 8 + [False] * 2)))
-    accuracy 49% to 94% with 95% confidence, from 10 texts drawn at random
-    """
+    """From a fair sample: whether each text is right (n,)."""
     n, right = len(correct), int(np.sum(correct))
     return Estimate(right, n, *wilson(right / n, n)) if n >= MIN_SAMPLE else None
 
 
 def advise(found: Estimate | None, drawn: int) -> str:
-    """What to do next, in one sentence.
-
-    >>> advise(None, 7)
-    'Go on: 3 more texts drawn at random give a first estimate.'
-    """
     if found is None:
         more = MIN_SAMPLE - drawn
         gives = f"{more} more texts drawn at random give" if more > 1 else "1 more text drawn at random gives"

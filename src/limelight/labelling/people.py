@@ -1,7 +1,4 @@
-"""Several people: which texts are before whom, and how far they agree, with chance removed.
-
-Two people are not given the same text, nor are two tabs of one person.
-"""
+"""Several people: which texts are before whom, and how far they agree, with chance removed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +11,9 @@ MAX_ROWS = 20  # texts that are before one tab
 RELEASED = 50  # events after which they are given to others, too: the page may have been closed
 
 
+Tab = tuple[str, str]  # a person, and one of their pages
+
+
 class Shown(NamedTuple):
     """A text to label: its row in the table, and how it was chosen."""
 
@@ -22,23 +22,8 @@ class Shown(NamedTuple):
     chosen: str  # "auto" or "random"
 
 
-class Tab(NamedTuple):
-    """A person, and one of their pages."""
-
-    by: str
-    tab: str
-
-
 class Assigned:
-    """The rows that each tab was given, how each was chosen, and after how many events.
-
-    >>> assigned = Assigned()
-    >>> assigned.give(Tab("ann", "1"), [(7, "auto")], events=0)
-    >>> assigned.to_others(Tab("ann", "2"), events=9), assigned.to_others(Tab("ann", "1"), events=9)
-    ([7], [])
-    >>> assigned.how_chosen(7, "ann"), assigned.how_chosen(8, "ann")
-    ('auto', 'picked')
-    """
+    """The rows that each tab was given, how each was chosen, and after how many events."""
 
     def __init__(self) -> None:
         self._rows: dict[Tab, dict[int, tuple[str, int]]] = {}
@@ -51,13 +36,11 @@ class Assigned:
             del rows[row]
 
     def to_others(self, tab: Tab, events: int) -> list[int]:
-        """What other tabs have, of any person."""
         others = (rows for own, rows in self._rows.items() if own != tab)
         return [row for rows in others for row, (_, at) in rows.items() if events - at < RELEASED]
 
     def how_chosen(self, row: int, by: str) -> str:
-        """How a text was chosen that a person labels."""
-        own = (rows for tab, rows in self._rows.items() if tab.by == by)
+        own = (rows for tab, rows in self._rows.items() if tab[0] == by)
         return next((rows[row][0] for rows in own if row in rows), "picked")
 
     def take_back(self, rows: Iterable[int]) -> None:
@@ -65,9 +48,6 @@ class Assigned:
         for row in rows:
             for own in self._rows.values():
                 own.pop(row, None)
-
-
-# ---------------------------------------------------------------- how far people agree
 
 
 class Agreement(NamedTuple):
@@ -100,12 +80,7 @@ def measure_agreement(
 
 
 def alpha(units: Sequence[Sequence[Labels]], order: Mapping[Labels, int] | None = None) -> float | None:
-    """Krippendorff's alpha; with the `order` of classes, that for ranks. None without a difference to expect.
-
-    >>> units = [[("a",), ("a",)], [("b",), ("b",)], [("a",), ("b",)], [("b",), ("b",)]]
-    >>> round(alpha(units), 4)
-    0.5333
-    """
+    """Krippendorff's alpha; with the `order` of classes, that for ranks. None where none are apart."""
     units = [[tuple(sorted(each)) for each in unit] for unit in units]
     values = Counter(each for unit in units for each in unit)
     n = sum(values.values())

@@ -51,11 +51,7 @@ class Space(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray) -> Space:
-        """From vectors X (n, size) of texts, with or without labels.
-
-        >>> Space.of(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).variance
-        2.5
-        """
+        """From vectors X (n, size) of texts, with or without labels."""
         centre = X.mean(axis=0, dtype=np.float64)
         variance = float(((X - centre) ** 2).mean())
         return cls(centre.astype(np.float32), max(variance, 1e-12))
@@ -86,11 +82,7 @@ def task_of(several: bool) -> Task:
 
 
 def is_correct(logits: np.ndarray, Y: np.ndarray, several: bool = False) -> np.ndarray:
-    """(n,): whether each text gets the label that it has: all of its labels, where it may have several.
-
-    >>> is_correct(np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([[1, 0], [0, 1]])).tolist()
-    [True, False]
-    """
+    """(n,): whether each text gets the label that it has: all of its labels, where it may have several."""
     if several:
         return np.asarray(((logits > 0) == (Y > 0)).all(axis=1))
     return np.asarray(logits.argmax(axis=1) == Y.argmax(axis=1))
@@ -173,7 +165,6 @@ class _Scores(NamedTuple):
 
     @classmethod
     def alike(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, several: bool) -> _Scores:
-        """All directions count alike."""
         means = _Means(texts, Y, prior)
         found = means.scores(means.M, texts.given)
         if not several:
@@ -184,7 +175,6 @@ class _Scores(NamedTuple):
 
     @classmethod
     def by_scatter(cls, texts: _Texts, Y: np.ndarray, prior: Prior | None, variance: float) -> _Scores:
-        """Directions in which the texts of a class differ count less."""
         means, w, own = _Means(texts, Y, prior), texts.w, Y.argmax(axis=1)
         all_w = np.float32(EVEN_TEXTS + w.sum())
         single = texts.given / np.sqrt(w)[:, None]  # a text and its marked words are one vector

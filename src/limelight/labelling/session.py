@@ -1,10 +1,7 @@
 """A labelling: texts, what people said about them, the model that is refitted after every label.
 
-Pure Python, without HTTP: the page and the command line are built on it. All methods may be called from
-several threads. What a person says is on the disk before anything else is done with it (journal.py).
-
-The journal may know texts that the table no longer has, as it was edited: they keep their labels, which are
-written below the table's rows.
+All methods may be called from several threads. What a person says is on the disk before anything else is
+done with it (journal.py).
 
 How a text was chosen is noted with its label: "auto" (the most useful next), "random" (drawn evenly from the
 whole table: by these the accuracy is estimated), "group", "search" and "confident" (accepted
@@ -24,7 +21,7 @@ from .answers import Answer, Answers
 from .groups import Group
 from .journal import CHOSEN, Event, Journal, text_keys
 from .learner import Learner, Progress
-from .people import Agreement, Assigned, Shown, Tab, measure_agreement
+from .people import Agreement, Assigned, Shown, measure_agreement
 from .save import SEPARATOR, Labelled, save_labels
 from .state import Said, Span, as_labels, check_fits, fold, texts_gone, undone
 from .text_search import Found, matching_rows
@@ -134,12 +131,6 @@ class LabelSession:
         with self._lock:
             return self._state.notes.get(self._key(row), "")
 
-    @property
-    def carried_over(self) -> int:
-        """How many labelled texts the table no longer has; they are written below its rows."""
-        with self._lock:
-            return len(texts_gone(self._journal, self._state, self._rows))
-
     def refresh(self) -> int:
         """Take in what other processes have appended to the journal; the number of their events."""
         with self._lock:
@@ -148,32 +139,21 @@ class LabelSession:
 
     # ------------------------------------------------------------ the loop
 
-    def next(
-        self,
-        how: str = "auto",
-        count: int = 1,
-        *,
-        by: str | None = None,
-        tab: str = "",
-        holding: Iterable[int] = (),
-    ) -> list[Shown]:
+    def next(self, how: str = "auto", count: int = 1, *, by: str | None = None, tab: str = "") -> list[Shown]:
         """The next texts to label, at most `count`; none if all are done.
 
-        `holding` has the rows that the person's page has already and that are not to come again. Texts that
-        are before other people, or in another `tab` of the same person, are left to them as long as there are
-        others.
+        Texts that are before other people, or in another `tab` of the same person, are left to them as long
+        as there are others.
         """
         check_choice("how", how, HOW)
         check_at_least("count", count, 1)
         with self._lock:
-            held, own = list(holding), Tab(by or self.by, tab)
-            is_open = self._is_open()
-            is_open[held] = False
+            own, is_open = (by or self.by, tab), self._is_open()
             free = is_open.copy()
             free[self._assigned.to_others(own, self._seen)] = False
             found = self._learner.choose(free if free.any() else is_open, how, count)
             if not found:  # what was skipped comes again
-                skipped = [row for row, said in self._holding() if said.status == "skip" and row not in held]
+                skipped = [row for row, said in self._holding() if said.status == "skip"]
                 found = [(row, "picked") for row in skipped[:count]]
             self._assigned.give(own, found, self._seen)
             return [Shown(row, self.texts[row], chosen) for row, chosen in found]
@@ -308,10 +288,6 @@ class LabelSession:
             rows = answers.similar(rows, similar_to)
         return Found(rows[:limit], searched, total)
 
-    def sample(self, rows: Sequence[int], count: int = 5) -> list[int]:
-        """Rows to check before all are accepted: the least certain ones, and others drawn evenly."""
-        return self.answers().sample(rows, count)
-
     def accept(
         self,
         rows: Sequence[int],
@@ -344,10 +320,6 @@ class LabelSession:
         said = self.said(row)
         return self.answers().answer(row, self.texts[row], said.labels if said else None)
 
-    def probabilities(self, rows: Sequence[int]) -> np.ndarray:
-        """(rows, classes): what the model says, in the order of `classes`; nan for texts not read yet."""
-        return self.answers().probabilities(rows)
-
     def progress(self) -> Progress:
         """How far the labelling is: estimated accuracy, how it grew, what is missing."""
         with self._lock:
@@ -355,10 +327,7 @@ class LabelSession:
             return self._learner.progress()
 
     def agreement(self) -> Agreement:
-        """How far people agree on the texts that several of them labelled, with chance removed.
-
-        A settlement is not what someone said of a text, and changes nothing.
-        """
+        """How far people agree on the texts that several of them labelled, with chance removed."""
         with self._lock:
             return measure_agreement(self._state.said, self.ordered, self.classes)
 
@@ -372,8 +341,6 @@ class LabelSession:
                 if differ and key in self._rows and key not in self._state.settled:
                     found.append((self._rows[key], labels))
             return sorted(found)
-
-    # ------------------------------------------------------------ to a file
 
     def save(self, path: str | Path, table: str | Path | None = None, *, text: str | None = None) -> int:
         """Write label, by, when, marks, note and chosen beside the columns of the table; count the rows.

@@ -29,14 +29,7 @@ class Said:
 
 @dataclass
 class State:
-    """The fold of all events that were not undone. Texts are named by their keys.
-
-    >>> state = State(["good"])
-    >>> state.take({"id": "1", "do": "label", "by": "ann", "when": "", "rows": ["a.0"], "label": ["good"]})
-    >>> state.take({"id": "2", "do": "rename_class", "by": "ann", "when": "", "name": "good", "to": "fine"})
-    >>> state.classes, state.latest("a.0").labels
-    (['fine'], ('fine',))
-    """
+    """The fold of all events that were not undone. Texts are named by their keys."""
 
     classes: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)
@@ -74,9 +67,8 @@ class State:
     def holding(self) -> Iterator[tuple[str, Said]]:
         """The texts that something was said about, and what holds for each."""
         for key in self.said | self.settled:
-            said = self.latest(key)
-            assert said is not None
-            yield key, said
+            if said := self.latest(key):
+                yield key, said
 
     def spans(self, key: str, text: str) -> list[Span]:
         return [span for span in self.marks.get(key, ()) if span[1] <= len(text)]
@@ -141,11 +133,6 @@ def _put(kept: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def as_labels(label: str | Sequence[str]) -> Labels:
-    """One label or several, as a tuple.
-
-    >>> as_labels("rooms"), as_labels(["rooms", "staff"])
-    (('rooms',), ('rooms', 'staff'))
-    """
     names = [label] if isinstance(label, str) or not isinstance(label, Sequence) else label
     if not all(isinstance(name, str) for name in names):
         raise bad_value(f"{label!r} cannot be a label: give the name of a class, or a list of names, as text")
@@ -153,7 +140,6 @@ def as_labels(label: str | Sequence[str]) -> Labels:
 
 
 def undone(events: Iterable[Event]) -> set[str]:
-    """The ids of the events that an undo took back."""
     return {event["of"] for event in events if event["do"] == "undo"}
 
 
@@ -165,9 +151,6 @@ def fold(events: Sequence[Event], classes: Sequence[str], descriptions: dict[str
         if event["id"] not in gone:
             state.take(event)
     return state
-
-
-# ---------------------------------------------------------------- texts that the table no longer has
 
 
 def texts_gone(journal: Journal, state: State, rows: Container[str]) -> dict[str, str]:

@@ -25,12 +25,6 @@ def matching_rows(
     """Those of the rows whose text has all the words, in any form, and the phrase, in any case.
 
     It stops at the moment `until` of `time.monotonic`; the second value says how many rows were looked at.
-
-    >>> texts = ["Late cards", "a card", "late"]
-    >>> matching_rows(texts, range(3), "card", None)
-    ([0, 1], 3)
-    >>> matching_rows(texts, range(3), "card", "E C")
-    ([0], 3)
     """
     forms = {form for _, _, form in find_words(words or "")}
     if words and not forms:

@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..errors import tidy_os_errors
+from ..errors import tidy_os_errors, warn
 from ..runtime.reader import Reader
 from ..storage.files import write_at
 from ..storage.locks import waiting_lock
@@ -27,24 +27,13 @@ HEADER = b"Limelight: vectors of texts, 2.\n"
 
 
 def reading_order(keys: Sequence[str], seed: int) -> np.ndarray:
-    """(n,): the rows in a random order that stays the same for the same texts, however they are sorted.
-
-    >>> keys = ["a.0", "b.0", "c.0"]
-    >>> first = [keys[row] for row in reading_order(keys, 0)]
-    >>> first == [keys[::-1][row] for row in reading_order(keys[::-1], 0)]
-    True
-    """
+    """(n,): the rows in a random order that stays the same for the same texts, however they are sorted."""
     hashes = [hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest() for key in keys]
     return np.argsort(np.array(hashes, dtype="S8") if hashes else np.zeros(0), kind="stable")
 
 
 class TextVectors:
-    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far.
-
-    >>> vectors = TextVectors(["good soup", "bad soup"], np.array([1, 0]), background=False)
-    >>> vectors.ready, vectors.matrix.shape
-    (2, (2, 384))
-    """
+    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far."""
 
     def __init__(
         self,
@@ -58,8 +47,7 @@ class TextVectors:
         self.reader = Reader.load(reader) if isinstance(reader, str | Path) else reader
         self.order, self._texts = order, texts
         self.ready = 0  # how many of `order` have been read
-        self.error: Exception | None = None
-        self._changed, self._stop = threading.Condition(), False
+        self._stop = False
         self._cache = Path(cache) if cache else None
         size = self.reader.get_sentence_embedding_dimension() if self.reader else 0
         self.matrix = np.zeros((len(texts), size), np.float32)
@@ -67,52 +55,44 @@ class TextVectors:
         self._thread: threading.Thread | None = None
         if self.reader is not None and len(texts):
             if background:
-                self._thread = threading.Thread(target=self._read_all, daemon=True, name="limelight-vectors")
+                self._thread = threading.Thread(target=self._try_to_read, daemon=True)
                 self._thread.start()
             else:
                 self._read_all()
-                if self.error:
-                    raise self.error
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """(n, size): vectors of further texts, such as descriptions of classes."""
         return np.asarray(self.reader.encode(list(texts)), np.float32)
 
-    def wait(self, count: int | None = None, timeout: float | None = None) -> int:
-        """Wait until so many texts are read, by default all; the number that are."""
-        wanted = len(self._texts) if count is None else min(count, len(self._texts))
-        with self._changed:
-            self._changed.wait_for(lambda: self.ready >= wanted or self.error is not None, timeout)
-        if self.error is not None:
-            raise self.error
-        return self.ready
-
-    def close(self) -> None:
-        self._stop = True
+    def wait(self) -> None:
+        """Until nothing is read in the background any more."""
         if self._thread is not None:
             self._thread.join()
 
-    def _read_all(self) -> None:
+    def close(self) -> None:
+        self._stop = True
+        self.wait()
+
+    def _try_to_read(self) -> None:
         try:
-            known = VectorCache(self._cache, self.reader) if self._cache else None
-            for start in range(0, len(self.order), AT_ONCE):
-                if self._stop:
-                    return
-                rows = self.order[start : start + AT_ONCE]
-                texts = [self._texts[row] for row in rows]
-                self.matrix[rows] = known.encode(texts) if known else self.encode(texts)
-                self.is_read[rows] = True
-                with self._changed:
-                    self.ready += len(rows)
-                    self._changed.notify_all()
-        except Exception as error:  # a thread has no caller: `wait` raises it
-            self.error = error
-            with self._changed:
-                self._changed.notify_all()
+            self._read_all()
+        except Exception as error:  # a thread has no caller; what was read can be labelled
+            warn(f"no more texts are read: {error}")
+
+    def _read_all(self) -> None:
+        known = VectorCache(self._cache, self.reader) if self._cache else None
+        for start in range(0, len(self.order), AT_ONCE):
+            if self._stop:
+                return
+            rows = self.order[start : start + AT_ONCE]
+            texts = [self._texts[row] for row in rows]
+            self.matrix[rows] = known.encode(texts) if known else self.encode(texts)
+            self.is_read[rows] = True
+            self.ready += len(rows)
 
 
 class VectorCache:
-    """A file of (hash of reader and text, vector in float16, checksum) that several processes may extend."""
+    """A file of vectors that several processes may extend."""
 
     def __init__(self, path: Path, reader: Any) -> None:
         self.path, self.reader = path, reader
@@ -146,7 +126,6 @@ class VectorCache:
         return hashlib.sha256(mixed).digest()[:KEY]
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
-        """The vectors that are in the file and sound."""
         known = [key for key in keys if key in self._places]
         found = {}
         if known:

@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from .api.batching import BATCH_WORDS
 from .api.models import ServedModels, Source
-from .api.openapi import document, page
+from .api.openapi import document
 from .api.routes import FIELDS, Routes
 from .api.searching import FIELDS as INDEX_FIELDS
 from .api.searching import IndexRoutes
@@ -24,7 +26,7 @@ from .explorer.explored import ExploredData, Neighbours
 from .explorer.routes import Explorer
 from .http.guard import check_token, describe_error, guarded
 from .http.limits import Limits
-from .http.metrics import Metrics, SeldomLog, check_log_format, log
+from .http.metrics import Metrics, check_log_format, log
 from .http.posts import Posts
 
 
@@ -51,23 +53,18 @@ def create_app(
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
     posts = Posts(limits)
-    ours = Routes(served, posts, metrics, batch_words, precision).all()
     found = IndexRoutes(index, posts, writable, metrics) if index is not None else None
+    ours = Routes(served, posts, metrics, batch_words, precision, found.served if found else None).all()
     ours += found.all() if found else []
-
-    async def show_page(request: Request) -> Response:
-        return page(served.names, ours)
 
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document(ours, FIELDS | INDEX_FIELDS)), media_type="application/json")
 
-    every = [*routes, *ours, Route("/docs", show_page), Route("/openapi.json", show_document)]
-    if with_page:  # at / is the explorer; without a model that it can show, the list of routes
+    every = [*routes, *ours, Route("/openapi.json", show_document)]
+    if with_page:  # at / is the explorer; without a model that it can show, what the routes are
         explorer = Explorer(served, posts, data, near)
-        every += explorer.routes() if explorer.shown() else [Route("/", show_page)]
+        every += explorer.routes() if explorer.shown() else [Route("/", show_document)]
     app = guarded(every, metrics, token=token, hosts=hosts, log_requests=log_requests, lifespan=_lifespan)
-    app.state.about_index = lambda: {"index": found.served.about()} if found else {}
-    app.state.has_index = lambda: not found or found.served.is_there
     app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
     return app
 
@@ -80,9 +77,9 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
                 app.state.metrics.save()
             await asyncio.sleep(1)
 
-    loop, say = asyncio.get_running_loop(), SeldomLog()
+    loop = asyncio.get_running_loop()
     if loop.get_exception_handler() is None:  # asyncio's own writes a trace, for each connection in a flood
-        loop.set_exception_handler(lambda _, context: say(f"error: {_describe(context)}") and None)
+        loop.set_exception_handler(_report)
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
@@ -101,7 +98,14 @@ def _tell_systemd() -> None:
             channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
-def _describe(context: dict[str, Any]) -> str:
-    """What asyncio says went wrong, without what an exception may hold of a text."""
+@lru_cache(64)
+def _log_seldom(fault: str, minute: float) -> None:
+    """Once in a minute, however often it happens."""
+    log(f"error: {fault}")
+
+
+def _report(_: Any, context: dict[str, Any]) -> None:
+    """Log what asyncio says went wrong, without what an exception may hold of a text."""
     error = context.get("exception")
-    return f"{context['message']}{f', {describe_error(error)}' if error else ''}"
+    fault = f"{context['message']}{f', {describe_error(error)}' if error else ''}"
+    _log_seldom(fault, time.monotonic() // 60)

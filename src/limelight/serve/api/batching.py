@@ -74,20 +74,12 @@ def _batch_words(items: list[Item]) -> int:
 
 
 def columns(items: Sequence[Item]) -> list[list[str]]:
-    """The texts of all items, and of pairs their second texts.
-
-    >>> columns([("soup", "broth"), ("train", "bus")])
-    [['soup', 'train'], ['broth', 'bus']]
-    """
+    """The texts of all items, and of pairs their second texts."""
     return [list(column) for column in zip(*items, strict=True)]
 
 
 def cut_pieces(items: list[Item]) -> list[list[Item]]:
-    """The items in pieces that are computed one after another, so that others have their turn between them.
-
-    >>> [len(piece) for piece in cut_pieces([("soup",)] * 600)]
-    [256, 256, 88]
-    """
+    """The items in pieces, computed one after another, so that others have their turn between them."""
     pieces, words = [list[Item]()], 0
     for item in items:
         more = estimate_words([item])
@@ -100,11 +92,7 @@ def cut_pieces(items: list[Item]) -> list[list[Item]]:
 
 
 def estimate_words(items: Sequence[Item]) -> int:
-    """About how many words the items have; of text that is not ASCII, at most: each character may be one.
-
-    >>> estimate_words([("The soup is cold.",)]), estimate_words([("汤很冷",)])
-    (3, 3)
-    """
+    """About how many words the items have; of text that is not ASCII, at most: each character may be one."""
     texts = [text for item in items for text in item]
     return sum(len(text) // (CHARACTERS if text.isascii() else 1) for text in texts)
 
@@ -156,21 +144,17 @@ class FairQueue:
         return chosen
 
 
-class Lane:
+class Lane(FairQueue):
     """A queue, and a thread that computes what waits in it."""
 
     def __init__(self, batch_words: int) -> None:
-        self._queue = FairQueue(batch_words)
+        super().__init__(batch_words)
         self._lock, self._busy = threading.Lock(), False
         self._thread = ThreadPoolExecutor(1)
 
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def put(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
-        """Compute a job as soon as it is its turn."""
+    def submit(self, job: Job, compute: Callable[[list[Job]], None]) -> None:
         with self._lock:
-            self._queue.put(job)
+            self.put(job)
             idle, self._busy = not self._busy, True
         if not idle:
             return
@@ -178,20 +162,18 @@ class Lane:
             self._thread.submit(self._work, compute)
         except BaseException:  # no thread could be started: the next request tries again
             with self._lock:
-                self._queue.drop(job)
+                super().drop(job)
                 self._busy = False
             raise
 
     def drop(self, job: Job) -> bool:
-        """Do not compute a job that still waits; whether it did."""
         with self._lock:
-            return self._queue.drop(job)
+            return super().drop(job)
 
     def _work(self, compute: Callable[[list[Job]], None]) -> None:
-        """Compute batches until no request waits."""
         while True:
             with self._lock:
-                jobs = self._queue.take()
+                jobs = self.take()
                 self._busy = bool(jobs)
             if not jobs:
                 return
@@ -202,11 +184,6 @@ class Batcher:
     """A model, the requests that wait for it, and threads that compute them. It belongs to an event loop.
 
     Short requests have a thread of their own: even a single text can be so long that it takes seconds.
-
-    >>> batcher = Batcher("!", Metrics())
-    >>> shout = lambda model, items: [text.upper() + model for (text,) in items]
-    >>> asyncio.run(batcher.run(shout, [("hello",), ("there",)]))
-    ['HELLO!', 'THERE!']
     """
 
     def __init__(
@@ -228,16 +205,13 @@ class Batcher:
         self._metrics.add(labelled(name, model=self.name), amount)
 
     async def run(self, compute: Compute, items: list[Item]) -> Sequence[Any]:
-        """The results of the items, computed together with those of other requests.
-
-        If it is cancelled, they are not computed any more, unless that has begun.
-        """
+        """The results of the items, computed together with others; not if it is cancelled before."""
         if self.is_full:
             raise RequestError(429, "too many requests are waiting; try again later")
         future = asyncio.get_running_loop().create_future()
         job = Job(compute, items, estimate_words(items) + len(items), future)
         lane = self._short if job.words <= SHORT_WORDS else self._long
-        lane.put(job, self._work)
+        lane.submit(job, self._work)
         self._count(WAITING, 1)
         try:
             return await job.future
@@ -246,7 +220,6 @@ class Batcher:
                 self._count(WAITING, -1)
 
     def _work(self, jobs: list[Job]) -> None:
-        """Compute a batch and hand out its results."""
         self._count(WAITING, -len(jobs))
         results = self._compute(jobs)
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for the answer

@@ -22,11 +22,7 @@ WATCH_SECONDS = 1.0  # seconds between two looks at the folders
 
 
 class ServedModel:
-    """A name, and the model that answers for it now.
-
-    A request takes `current` once: when the folder is replaced, requests that began with the old model end
-    with it, and it is freed with the last of them.
-    """
+    """A name, and the model that answers for it now; a request takes `current` once, and ends with it."""
 
     def __init__(
         self, name: str, source: Source, metrics: Metrics, limits: Limits, batch_words: int, **loading: Any
@@ -90,14 +86,12 @@ class ServedModels:
         return list(self._models)
 
     def find(self, name: Any) -> tuple[str, Batcher]:
-        """The model of this name, or without one the first."""
         name = self.names[0] if name is None else name
         if not isinstance(name, str) or name not in self._models:
             raise RequestError(404, f"there is no such model; this server has: {', '.join(self.names)}")
         return name, self._models[name].current
 
     async def watch(self) -> None:
-        """Look at the folders for as long as the server runs."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for served in self.distinct:

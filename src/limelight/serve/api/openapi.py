@@ -1,21 +1,15 @@
-"""The routes described, each with an example: as an OpenAPI document, and as a page without a script.
+"""The routes described, each with an example: an OpenAPI document.
 
 What a route does is the docstring of its handler, and its fields are those by which bodies are checked.
 """
 
-import base64
-import hashlib
-import json
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
-from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from ... import __version__
 from ..http.fields import Fields
-from ..http.guard import POLICY
 
 TEXT = "The soup was cold."
 EXAMPLES: dict[str, tuple[Any, Any]] = {  # of a body, if there is one, and of its answer
@@ -77,45 +71,14 @@ def _operation(route: Route, fields: Fields | None) -> dict[str, Any]:
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     operation: dict[str, Any] = {
         "operationId": route.path.strip("/").translate(_UNDERSCORES) or "predict_or_embed",
-        "summary": _about(route),
+        "summary": " ".join((route.endpoint.__doc__ or "").split()),
         "responses": {
             "200": {"description": "the answer", "content": {"application/json": {"example": answer}}},
             "default": {"description": "one sentence that says what is wrong", "content": error},
         },
     }
-    if _method(route) == "GET":
+    if "POST" not in (route.methods or ()):
         return {"get": operation}
     schema = fields.schema() if fields else {"type": "object"}
     content = {"application/json": {"schema": schema, "example": body}}
     return {"post": operation | {"requestBody": {"required": True, "content": content}}}
-
-
-def _method(route: Route) -> str:
-    return "POST" if "POST" in (route.methods or ()) else "GET"
-
-
-def _about(route: Route) -> str:
-    return " ".join((route.endpoint.__doc__ or "").split())
-
-
-# ---------------------------------------------------------------- the page
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-pre { background: #f4f4f4; padding: .6rem; overflow: auto; }
-"""
-_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-
-
-def page(names: Sequence[str], routes: Sequence[Route]) -> HTMLResponse:
-    """The page, with a policy that lets it load nothing."""
-    models = ", ".join(escape(name) for name in names)
-    content = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Limelight</title><style>{STYLE}</style>'
-        f'<h1>Limelight</h1><p>Models: {models}</p><p><a href="/openapi.json">OpenAPI document</a></p>'
-    )
-    for route in routes:
-        content += f"<h2>{_method(route)} {route.path}</h2><p>{escape(_about(route))}</p>"
-        examples = EXAMPLES.get(route.path, ())
-        content += "".join(f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None)
-    return HTMLResponse(content, headers={"content-security-policy": f"{POLICY}; style-src 'sha256-{_HASH}'"})

@@ -30,6 +30,7 @@ from ..http.metrics import Metrics
 from ..http.posts import Answer, Posts
 from .batching import Batcher, Compute, comparisons, cut_pieces, matrices, predictions, readings, vectors
 from .models import ServedModels
+from .searching import ServedIndex
 
 TOKENIZED_WORDS = 2**16  # of a request: each becomes a hundred bytes
 MAX_RANKED = 256  # probabilities that are ranked in no time
@@ -96,6 +97,7 @@ class Routes:
     metrics: Metrics
     batch_words: int
     precision: str
+    index: ServedIndex | None
 
     @property
     def limits(self) -> Limits:
@@ -238,13 +240,13 @@ class Routes:
     async def info(self, request: Request) -> Response:
         """The model, its labels and the limits; ?model=NAME for another one."""
         name, batcher = self.models.find(request.query_params.get("model"))
-        index = await asyncio.to_thread(request.app.state.about_index)  # which may open one that has changed
+        index = self.index and {"index": await asyncio.to_thread(self.index.about)}  # it may have changed
         return _answer({
             "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
             **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.text_words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
-            "max_body_bytes": self.limits.body, "version": __version__, **index,
+            "max_body_bytes": self.limits.body, "version": __version__, **(index or {}),
         })  # fmt: skip
 
     async def list_models(self, request: Request) -> Response:
@@ -263,7 +265,7 @@ class Routes:
         """Status 200 if a request would be answered now; 503 if too many wait, or the index is not there."""
         full = [served.name for served in self.models.distinct if served.current.is_full]
         fault = f"too many requests wait for {', '.join(full)}" if full else ""
-        if not fault and not request.app.state.has_index():
+        if not fault and self.index and not self.index.is_there:
             fault = "the index is not there"
         return _answer({"ready": not fault, **({"error": fault} if fault else {})}, 503 if fault else 200)
 

@@ -83,8 +83,6 @@ class ServedIndex:
 
 
 class IndexRoutes:
-    """The routes of an index."""
-
     def __init__(self, folder: str | Path, posts: Posts, writable: bool, metrics: Metrics) -> None:
         self.served, self._posts, self._writable = ServedIndex(folder), posts, writable
         self._metrics, self._searches = metrics, labelled("searches_total", index=Path(folder).name)

@@ -10,14 +10,12 @@ import numpy as np
 
 from ...aspects.sums import AspectSum
 from ...config.recipe import DEFAULT_TASK
-from ...errors import no_rows, wrong_model, wrong_task
 from ...network.outputs import unit
 from ...runtime.batches import chunks
 from ...runtime.held_out import HeldOut
 from ...runtime.model import READ_AT_ONCE, Model
 from ...runtime.reader import Reader
 from ...runtime.runner import progress_bar
-from ...text.learnt_rows import row_hash
 from ...text.questions import are_numbers, class_values
 from ...text.tasks import find_task
 from ..api.batching import columns
@@ -110,7 +108,6 @@ class ExploredData:
         return pack_arrays(header, arrays)
 
     def find(self, words: str) -> list[int]:
-        """The rows that have this in them, in upper or lower case."""
         words = words.lower()
         return [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
 
@@ -119,14 +116,11 @@ def explore_data(
     models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
     name: str = "data", of_rows: int | None = None, progress: bool = False,
 ) -> ExploredData:  # fmt: skip
-    """Read every text once with each model; `truth` has what `text/tasks.py` makes of the true labels."""
-    if not items:
-        raise no_rows(f"{name} has no rows to explore; give at least one")
+    """Read every text once with each model, all of one task and for single texts, or all for pairs.
+
+    `truth` has what `text/tasks.py` makes of the true labels.
+    """
     first, *others = models
-    if any(other.pair != first.pair for other in others):
-        raise wrong_model("one model reads pairs of texts and the other single texts; give two of a kind")
-    if any(other.task != first.task for other in others):
-        raise wrong_task("the models have different tasks; give two of a kind")
     flat, directions = _fit(first, [items[k] for k in spread(len(items))])
     aspects = collect_aspects(first, len(items)) if first.aspects else None
     read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
@@ -134,8 +128,7 @@ def explore_data(
     own, places, vectors = map(np.concatenate, parts)
     names = ("The first model", "The second model") if others else ("This model",)
     known = [model.learnt_rows for model in models]
-    hashes = [row_hash(*item) for item in items] if any(each is not None for each in known) else []
-    learnt = [None if each is None else each.has_hashes(hashes) for each in known]
+    learnt = [None if each is None else each.has(*columns(items)) for each in known]
     seen = HeldOut.of(dict(zip(names, learnt, strict=True)), len(items))
     P = [own, *(other.predict_proba(*columns(items), progress=progress) for other in others)]
     return ExploredData(
@@ -244,7 +237,6 @@ class ReaderNeighbours:
         return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
 
     def find(self, item: Item) -> list[dict[str, Any]]:
-        """Those whose vectors point the same way."""
         scores = self.vectors @ self.reader.encode(item[0])
         return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, NEIGHBOURS))
 
@@ -258,7 +250,6 @@ class ModelNeighbours:
     where: str = "the data, as the model reads them"
 
     def find(self, item: Item) -> list[dict[str, Any]]:
-        """Those whose embeddings point the same way."""
         ((_, X),) = _read(self.model, [item], progress=False)
         scores = self.data.vectors @ shorten(X, self.data.directions)[0]
         rows = _nearest(self.data, item, scores, CANDIDATES)
@@ -278,13 +269,12 @@ def _best(
     embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
 ) -> list[dict[str, Any]]:
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
-    found: list[dict[str, Any]] = []
-    for k in rows:
-        found.append({"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])})
+    found: list[dict[str, Any]]
+    found = [{"texts": list(data.items[k]), "row": k, "similarity": float(scores[k])} for k in rows]
     texts = [data.items[k][0] for k in rows]
-    if embedder is None:
-        return found
-    if any(len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)):
+    if embedder is None or any(
+        len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
+    ):
         return found
     compared = embedder.compare_many([item[0]] * len(rows), texts)
     for each, comparison in zip(found, compared, strict=True):

@@ -69,10 +69,7 @@ class NotebookPage:
 
 
 def explore_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
-    """The page of `save_page` for a notebook, as `model.explore()` gives it.
-
-    >>> explore_page(model)  # doctest: +SKIP
-    """
+    """The page of `save_page` for a notebook, as `model.explore()` gives it."""
     return NotebookPage(build_page(model, words=words)[0], height)
 
 
@@ -101,10 +98,7 @@ def check_packable(model: Model, words: int | None = None, precision: str = "flo
 def pack_model(
     model: Model, *, words: int | None, most: int, precision: str = "float16"
 ) -> tuple[bytes, int]:
-    """The model as gzip, and how many words are kept: the first `words`, or as many as fit `most` bytes.
-
-    The words are in the order of the vocabulary, the most frequent in the training data first.
-    """
+    """The model as gzip, and how many words are kept: the first `words`, or as many as fit `most` bytes."""
     check_packable(model, words, precision)
     known = len(model.tokenizer) - len(SPECIAL)
     kept = _count_words(model, known, most, precision) if words is None else min(words, known)

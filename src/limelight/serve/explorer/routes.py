@@ -15,8 +15,7 @@ from ..api.models import ServedModels
 from ..http.bodies import Body, check_words, items_of
 from ..http.fields import TEXTS, Fields, Schema, list_of, text, whole
 from ..http.posts import Posts, Workers
-from ..page.answer import page_answer
-from ..page.bundle import about_model
+from ..page.bundle import about_model, page_answer
 from .explored import ExploredData, Neighbours
 
 SIMILAR_WORDS = 6  # words to choose from
@@ -36,7 +35,6 @@ class Explorer:
         self._packed = None if data is None else data.pack()
 
     def routes(self) -> list[Route]:
-        """The page, and what it asks for."""
         words: dict[str, Schema] = {"text": text(MAX_CHARACTERS)}
         posts: dict[str, tuple[Callable[[Body], Any], Fields]] = {}
         posts["words"] = (self.words, Fields(words, {"model": {"description": "the name of a model"}}))
@@ -62,10 +60,7 @@ class Explorer:
         models = [(name, self.models.find(name)[1].model) for name in self.models.names]
         return {name: model for name, model in models if isinstance(model, Model)}
 
-    # ------------------------------------------------------------ GET
-
     async def page(self, request: Request) -> Response:
-        """The page itself."""
         return page_answer("live", "Limelight")
 
     async def about(self, request: Request) -> Response:
@@ -79,8 +74,6 @@ class Explorer:
     async def rows(self, request: Request) -> Response:
         """All rows of the data, without their texts."""
         return Response(self._packed, media_type="application/octet-stream")
-
-    # ------------------------------------------------------------ POST
 
     def words(self, body: Body) -> list[str]:
         return nearest_words(self.models.find(body.get("model"))[1].model, body["text"])

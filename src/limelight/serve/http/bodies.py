@@ -15,11 +15,6 @@ MARGIN = 8  # words: where a text is cut, they may be others than in the whole t
 
 
 def parse_body(content: bytes) -> Body:
-    """The object in a body.
-
-    >>> parse_body(b'{"inputs": "Good soup"}')
-    {'inputs': 'Good soup'}
-    """
     try:
         body = json.loads(content.decode())
     except UnicodeDecodeError:
@@ -49,11 +44,7 @@ def _is_deep(body: Any) -> bool:
 
 
 def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Item], bool]:
-    """One text or a list of them, and whether it was one.
-
-    >>> texts_of(["Good soup", "Cold soup"], Limits())
-    ([('Good soup',), ('Cold soup',)], False)
-    """
+    """One text or a list of them, and whether it was one."""
     if isinstance(value, str):
         return [(value,)], True
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -68,11 +59,7 @@ def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Ite
 
 
 def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
-    """What a classifier takes: a text, a list of texts, or of lists of one text; for pairs [text, text2].
-
-    >>> items_of([["Good soup", "Cold soup"]], Limits(), pair=True)
-    ([('Good soup', 'Cold soup')], False)
-    """
+    """What a classifier takes: a text, a list of texts, or of lists of one text; for pairs [text, text2]."""
     if pair and _is_item(value, 2):
         return [tuple(value)], True
     first = next(iter(value), "") if isinstance(value, list) else value
@@ -98,7 +85,8 @@ def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncat
         fault = f"the request has {len(texts):,} texts; at most {limits.words:,} words are allowed"
         raise RequestError(413, f"{fault}: not even one for each")
     words = min(limits.text_words, limits.words // len(texts))
-    characters = min(limits.characters_of(limits.text_words), limits.characters // len(texts))
+    share = limits.characters_of(limits.words) // len(texts)
+    characters = min(limits.characters_of(limits.text_words), share)
     return [tuple(_cut(text[:characters], tokenizer, words) for text in item) for item in items]
 
 

@@ -25,7 +25,7 @@ from ...errors import bad_value
 from .limits import RequestError
 from .metrics import Metrics, log
 
-OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health", "/ready"}  # without the token: they tell but names
+OPEN_PATHS = {"/", "/openapi.json", "/health", "/ready"}  # without the token: they tell but names
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"  # of every answer
 UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
@@ -44,8 +44,6 @@ HEADERS = {
 
 
 class Guard:
-    """The middleware."""
-
     def __init__(
         self, app: ASGIApp, metrics: Metrics, paths: set[str], token: str | None,
         hosts: Collection[str] | None, log_requests: bool,
@@ -55,7 +53,6 @@ class Guard:
         self.token = None if token is None else f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever happens."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -88,7 +85,6 @@ class Guard:
         self._record(scope, status, time.perf_counter() - begin, number)
 
     def _fault(self, scope: Scope) -> RequestError | None:
-        """Why a request may not be answered, if so."""
         if self.hosts is not None and not is_ours(_header(scope, b"host"), self.hosts):
             return MISDIRECTED
         if self.token is None or scope["path"] in OPEN_PATHS:
@@ -113,13 +109,9 @@ def is_ours(given: Sequence[bytes], names: Collection[str]) -> bool:
 
     A page of any site can let its own name stand for 127.0.0.1 and then read what a server here answers, but
     the browser still sends that name. Addresses and localhost cannot be made to stand for anything else.
-    Every browser sends a Host; simple clients may not.
-
-    >>> [is_ours([host], {"box"}) for host in (b"box:8000", b"[::1]:8000", b"localhost", b"evil.example")]
-    [True, True, True, False]
     """
     if len(given) != 1:
-        return not given
+        return not given  # every browser sends one; simple clients may not
     name = re.sub(r":\d*$", "", given[0].decode("latin-1")).lower().removesuffix(".")
     if name in names or name == "localhost" or name.endswith(".localhost"):
         return True
@@ -150,8 +142,6 @@ def guarded(
     routes: Sequence[BaseRoute], metrics: Metrics, *, token: str | None, hosts: Collection[str] | None,
     log_requests: bool, **options: Any,
 ) -> Starlette:  # fmt: skip
-    """An application of these routes behind the guard."""
-    check_token(token)
     paths = {route.path for route in routes if isinstance(route, Route)}
     guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}
@@ -165,8 +155,10 @@ async def refuse(request: Request, error: Any) -> Response:
 
 
 async def refuse_path(request: Request, error: Any) -> Response:
-    """The answer to a path or method that there is not."""
-    messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
+    messages = {
+        404: "no such route; see /openapi.json",
+        405: "this route takes another method; see /openapi.json",
+    }
     message = messages.get(error.status_code, "the request was refused")
     answer = error_answer(request.scope, RequestError(error.status_code, message))
     answer.headers.update(error.headers or {})

@@ -34,11 +34,6 @@ class Limits:
         """Of one text: it is computed in one piece, and the memory for that grows with its words."""
         return min(self.words, max(PIECE_WORDS, self.words // 64))
 
-    @property
-    def characters(self) -> int:
-        """Of all texts of a request."""
-        return self.characters_of(self.words)
-
     @staticmethod
     def characters_of(words: int) -> int:
         """Of so many words: one may be long, but not all of them."""
@@ -51,11 +46,7 @@ class Limits:
         return replace(self, texts=max(1, texts), words=max(1, words))
 
     def for_answers_of(self, numbers: int) -> Limits:
-        """As many texts as an answer has room for, with so many numbers for each.
-
-        >>> Limits().for_answers_of(4096).texts
-        1024
-        """
+        """As many texts as an answer has room for, with so many numbers for each."""
         return replace(self, texts=max(1, min(self.texts, ANSWER_NUMBERS // max(1, numbers))))
 
 
@@ -68,12 +59,7 @@ KINDS = {401: "unauthorized", 424: "backend", 429: "overloaded", 500: "backend",
 
 
 class RequestError(Exception):
-    """A request that gets an error as its answer: a status, one sentence, a type as clients know it, a code.
-
-    >>> error = RequestError(413, "too many texts")
-    >>> error.kind, error.code
-    ('validation', 'too-large')
-    """
+    """A request that is answered with an error: a status, one sentence, a type as clients know it, a code."""
 
     def __init__(self, status: int, message: str, kind: str = "", code: str = "") -> None:
         super().__init__(message)
@@ -82,11 +68,7 @@ class RequestError(Exception):
 
 
 def without_flags(message: str) -> str:
-    """An error of the library as a client of HTTP can use it: it has fields, not the flags of a command.
-
-    >>> without_flags("texts, row 2: it is empty; correct it, or skip such rows with --skip-bad")
-    'texts, row 2: it is empty'
-    """
+    """An error of the library as a client of HTTP can use it: it has fields, not the flags of a command."""
     return re.sub(r";[^;]* '?--[a-z][^;]*$", "", message)
 
 

@@ -1,10 +1,6 @@
-"""Counters as Prometheus reads them, and the log: lines of text, or with LIMELIGHT_LOG=json, of JSON.
-
-Each worker saves its own counters, and the one that is asked adds them up.
-"""
+"""Counters as Prometheus reads them, and the log: lines of text, or with LIMELIGHT_LOG=json, of JSON."""
 
 import json
-import math
 import os
 import sys
 import threading
@@ -34,13 +30,7 @@ FAMILIES = {  # name -> type and meaning
 
 
 class Metrics:
-    """Numbers by name and labels. With a `folder`, those of every worker that saves its own there.
-
-    >>> metrics = Metrics()
-    >>> metrics.count_request("/predict", 200, 0.02)
-    >>> metrics.text().splitlines()[2]
-    'limelight_requests_total{route="/predict",status="200"} 1'
-    """
+    """Numbers by name and labels; with a `folder`, each worker saves its own, and one adds them up."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder, self._lock = Path(folder) if folder else None, threading.Lock()
@@ -72,7 +62,6 @@ class Metrics:
             draft.replace(self._folder / str(os.getpid()))
 
     def text(self) -> str:
-        """The numbers of all workers in Prometheus' text format."""
         counts = self._copy()
         for file in self._folder.iterdir() if self._folder else ():
             if file.name.isdecimal() and int(file.name) != os.getpid():
@@ -94,16 +83,10 @@ class Metrics:
 
 
 def labelled(name: str, **labels: str) -> str:
-    """The name of a number with labels.
-
-    >>> labelled("texts_total", model="soup")
-    'texts_total{model="soup"}'
-    """
     return f"{name}{{{','.join(f'{key}={json.dumps(value)}' for key, value in labels.items())}}}"
 
 
 def check_log_format() -> None:
-    """Raise if the environment asks for a log that there is not."""
     if (given := os.environ.get(LOG, "text")) not in LOG_FORMATS:
         raise bad_value(f"{LOG} is {given!r}; use one of: {', '.join(LOG_FORMATS)}")
 
@@ -113,8 +96,6 @@ def log(line: str, **fields: Any) -> None:
     or anything else from a body. A closed or full stream is no reason to stop serving.
 
     `fields` are what a line of JSON has beside it, or in its place.
-
-    >>> log("small: loaded the new model")
     """
     if not line.isprintable():  # such as an error that quotes a name from someone's folder
         line = "".join(each if each.isprintable() else " " for each in line)
@@ -128,27 +109,6 @@ def log(line: str, **fields: Any) -> None:
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
-
-
-class SeldomLog:
-    """Writes a line only once in a while, however often it is asked to.
-
-    >>> say = SeldomLog()
-    >>> say("too many connections"), say("too many connections")
-    (True, False)
-    """
-
-    def __init__(self, seconds: float = 60.0) -> None:
-        self._seconds, self._said = seconds, dict[str, float]()
-
-    def __call__(self, line: str) -> bool:
-        """Whether it was written."""
-        now = time.monotonic()
-        if now - self._said.get(line, -math.inf) < self._seconds:
-            return False
-        self._said[line] = now
-        log(line)
-        return True
 
 
 def _is_running(process: int) -> bool:

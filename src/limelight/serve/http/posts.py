@@ -28,11 +28,7 @@ Answer = Callable[[Request, Body], Awaitable[Any]]
 
 
 class Workers:
-    """Threads for what would hold up the event loop, and how many calls may wait for them.
-
-    >>> asyncio.run(Workers(threads=1, most=8).run(str.upper, "soup"))
-    'SOUP'
-    """
+    """Threads for what would hold up the event loop, and how many calls may wait for them."""
 
     def __init__(self, threads: int, most: int) -> None:
         self._pool, self._most, self._calls = ThreadPoolExecutor(threads), most, 0
@@ -172,9 +168,6 @@ async def to_json(answer: Any, workers: Workers) -> bytes:
     """JSON in ASCII, which holds any text, even one that is not Unicode.
 
     A large answer is written in a thread; one that takes long to make may be a function that makes it.
-
-    >>> asyncio.run(to_json([np.zeros(2), {"label": "good"}], Workers(1, 1)))
-    b'[[0.0,0.0],{"label":"good"}]'
     """
     if not callable(answer) and is_small(answer):
         return _dump(answer).encode()

@@ -62,8 +62,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
-        if self._reading is not None:
-            self._reading.cancel()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def _stop(self) -> None:
@@ -110,7 +109,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(listening: socket.socket) -> bool:
-    """Whether only this machine can connect."""
     return ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 

@@ -1,7 +1,6 @@
 """The labelling page behind HTTP: what it asks a `LabelSession` for, and says to it.
 
-What a person says is checked, and then on the disk before anything else is done with it. The table of labels
-is written a moment after the last key, and when the server stops.
+The table of labels is written a moment after the last key, and when the server stops.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from ..http.fields import SHARE, TEXT, Fields, Schema, list_of, one_of, text, wh
 from ..http.limits import RequestError
 from ..http.metrics import log
 from ..http.posts import Posts, Workers
-from ..page.answer import page_answer
+from ..page.bundle import page_answer
 from ..page.plane import Plane, spread
 
-MAX_GROUPS, EXAMPLES, MAX_SHOWN = 200, 4, 200
+MAX_SHOWN = 200
 MAX_AHEAD = 100  # texts that are before people
 SAMPLE = 8  # texts to check before many are accepted
 SEARCH_SECONDS = 5.0  # that a search takes at most
@@ -62,25 +61,23 @@ class Labeller:
         self._pool = ThreadPoolExecutor(1)
 
     def routes(self) -> list[Route]:
-        """The page, and what it asks for."""
         last = len(self.session.texts) - 1
         row, rows = whole(0, last), list_of(whole(0, last), f"integers from 0 to {last}", MAX_ROWS)
         span = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
         marks = list_of(span, "pairs [start, end]", MAX_MARKS)
-        wanted = {"how": one_of("auto", "random"), "count": whole(1, 20)}
+        wanted = {"how": one_of("auto", "random")}
         said = {"do": one_of("label", "skip", "unsure"), "label": LABELS, "marks": marks, "last": TEXT}
         found = {
-            "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME, "limit": whole(1, MAX_ROWS_FOUND),
+            "words": WORDS, "phrase": WORDS, "above": SHARE, "label": NAME,
             "similar_to": {**WORDS, **row, "type": ["integer", "string"], "description": "a text or its row"},
         }  # fmt: skip
         return [
             Route("/", self.page),
             *(self._post(answer, self._workers, *fields) for answer, *fields in (
                 (self.about,), (self.progress,), (self.undo,), (self.people,),
-                (self.next, {}, {**wanted, "holding": rows}),
+                (self.next, {}, wanted),
                 (self.say, {"row": row}, {**said, **wanted}),
                 (self.note, {"row": row, "text": WORDS}),
-                (self.mark, {"row": row}, {"marks": marks}),
                 (self.answer, {"row": row}),
                 (self.classes, {"name": NAME},
                  {"do": one_of("add", "rename", "merge", "remove"), "description": WORDS, "to": NAME}),
@@ -90,8 +87,7 @@ class Labeller:
                 (self.settle, {"row": row, "label": LABELS}),
             )),
             *(self._post(answer, self.posts.workers, *fields) for answer, *fields in (  # keys need not wait
-                (self.groups, {}, {"count": whole(1, MAX_GROUPS)}),
-                (self.map,), (self.check,),
+                (self.groups,), (self.map,), (self.check,),
                 (self.select, {"rows": rows}),
                 (self.find, {}, found),
             )),
@@ -107,7 +103,6 @@ class Labeller:
         return self.posts.route(f"/label/{answer.__name__}", run, fields, FAULTS)
 
     async def page(self, request: Request) -> Response:
-        """The page itself."""
         return page_answer("label", "Limelight: label", "label.html", "label.css.jinja")
 
     # ------------------------------------------------------------ what there is
@@ -115,8 +110,9 @@ class Labeller:
     def about(self, body: Body) -> dict[str, Any]:
         session = self.session
         session.refresh()
-        found = {name: getattr(session, name) for name in ("by", "several", "ordered", "carried_over")}
-        found |= {"out": str(self.saver.out), "command": self.saver.train_command(), **self.saver.source}
+        found = {name: getattr(session, name) for name in ("by", "several", "ordered")}
+        found |= {"table": str(self.saver.table or ""), "text": self.saver.text or ""}  # empty for a list
+        found |= {"out": str(self.saver.out), "command": self.saver.train_command()}
         return {"texts": len(session.texts), **found, **self._classes()}
 
     def _classes(self) -> dict[str, Any]:
@@ -130,7 +126,6 @@ class Labeller:
         return {**found._asdict(), **lists, "fault": self.saver.fault}
 
     def texts(self, body: Body) -> list[dict[str, Any]]:
-        """Some texts, with what was said about them."""
         rows, by = body["rows"], body["by"]
         if len(rows) == 1:  # a person went to it
             self._look_ahead(rows[0])
@@ -149,7 +144,7 @@ class Labeller:
 
     def next(self, body: Body) -> list[dict[str, Any]]:
         self.session.refresh()
-        wanted = {name: body[name] for name in ("how", "count", "by", "tab", "holding") if name in body}
+        wanted = {name: body[name] for name in ("how", "by", "tab") if name in body}
         found = self.session.next(**wanted)
         for each in found:
             self._look_ahead(each.row)
@@ -213,12 +208,6 @@ class Labeller:
         self.saver.touch()
         return self._text(body["row"], body["by"])
 
-    def mark(self, body: Body) -> dict[str, Any]:
-        """Mark the words that are the reason."""
-        self.session.mark(body["row"], body.get("marks", []), by=body["by"])
-        self.saver.touch()
-        return self._text(body["row"], body["by"])
-
     def answer(self, body: Body) -> dict[str, Any]:
         return self._plain(self.session.answer(body["row"]))
 
@@ -226,10 +215,7 @@ class Labeller:
         return {**found._asdict(), "words": [each._asdict() for each in found.words],
                 "text": self.session.texts[found.row]}  # fmt: skip
 
-    # ------------------------------------------------------------ classes
-
     def classes(self, body: Body) -> dict[str, Any]:
-        """Add, rename, merge or remove a class."""
         do, name, by = body.get("do", "add"), body["name"].strip(), body["by"]
         if do == "add":
             self.session.add_class(name, body.get("description"), by=by)
@@ -245,11 +231,10 @@ class Labeller:
 
     def groups(self, body: Body) -> dict[str, Any]:
         """Groups of texts that are alike; of those read so far."""
-        found = self.session.groups(body.get("count"))
         shown = [
             {"number": each.number, "name": each.name, "words": each.words, "rows": each.rows,
              "labelled": each.labelled, "examples": [self.session.texts[row] for row in each.examples]}
-            for each in found
+            for each in self.session.groups()
         ]  # fmt: skip
         return {"groups": shown, "read": self.session.vectors.ready, "of": len(self.session.texts)}
 
@@ -274,7 +259,7 @@ class Labeller:
         return {"words": words, "sample": self._sample(rows, body)}
 
     def _sample(self, rows: Sequence[int], body: Body) -> list[dict[str, Any]]:
-        return [self._text(row, body["by"]) for row in self.session.sample(rows, SAMPLE)]
+        return [self._text(row, body["by"]) for row in self.session.answers().sample(rows, SAMPLE)]
 
     def find(self, body: Body) -> dict[str, Any]:
         """The texts without a label that fit, of those looked at in time, and a sample of them to check."""
@@ -283,7 +268,7 @@ class Labeller:
         if not given:
             raise RequestError(422, "give words, phrase, similar_to, above or label")
         until = time.monotonic() + SEARCH_SECONDS
-        found = self.session.find(**given, limit=body.get("limit", MAX_ROWS_FOUND), until=until)
+        found = self.session.find(**given, limit=MAX_ROWS_FOUND, until=until)
         return {**found._asdict(), "sample": self._sample(found.rows, body)}
 
     def accept(self, body: Body) -> dict[str, Any]:
@@ -305,7 +290,6 @@ class Labeller:
     # ------------------------------------------------------------ people
 
     def people(self, body: Body) -> dict[str, Any]:
-        """How far people agree, and what they do not agree on."""
         self.session.refresh()
         found = self.session.agreement()
         names = ("texts", "agreed", "alpha")
@@ -346,10 +330,7 @@ class Labeller:
 
 
 def close(labeller: Labeller) -> int:
-    """When the server has stopped: nothing goes on in the background, and the table is written.
-
-    The number of its rows.
-    """
+    """When the server has stopped: nothing goes on in the background. The rows of the table, now written."""
     labeller._pool.shutdown(cancel_futures=True)
     try:
         return labeller.saver.close()
@@ -361,23 +342,17 @@ class TableSaver:
     """`table` is where the texts came from and `text` their column; without it there is a column `text`."""
 
     def __init__(
-        self, session: LabelSession, out: str | Path, table: str | Path | None = None,
-        text: str | None = None, pause: float = PAUSE,
-    ) -> None:  # fmt: skip
-        self.out, self._session, self._table, self._text = Path(out), session, table, text
-        self._pause, self._lock, self._saving = pause, threading.Lock(), threading.Lock()
+        self, session: LabelSession, out: str | Path, table: str | Path | None, text: str | None
+    ) -> None:
+        self.out, self._session, self.table, self.text = Path(out), session, table, text
+        self._lock, self._saving = threading.Lock(), threading.Lock()
         self._timer: threading.Timer | None = None
         self.fault = ""  # why the table could not be written when it was tried last
-
-    @property
-    def source(self) -> dict[str, str]:
-        """The table of the texts and their column, empty for texts of a list: the page says how to go on."""
-        return {"table": str(self._table or ""), "text": self._text or ""}
 
     def train_command(self) -> str:
         """What to type to train on the table; words that were marked are learnt as reasons."""
         session, lists = self._session, format_of(self.out) in LISTS
-        parts = ["limelight", "train", str(self.out), "--text", self._text or "text"]
+        parts = ["limelight", "train", str(self.out), "--text", self.text or "text"]
         parts += ["--label", "labels" if session.several and lists else "label"]
         if session.several or session.ordered:
             parts += ["--task", (MULTI_LABEL if session.several else ORDINAL).name]
@@ -393,15 +368,14 @@ class TableSaver:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = threading.Timer(self._pause, self._save_soon)
+            self._timer = threading.Timer(PAUSE, self._save_soon)
             self._timer.daemon = True
             self._timer.start()
 
     def save(self) -> int:
-        """Write the table now; the number of its rows."""
         try:
             with self._saving, tidy_os_errors(f"cannot write {self.out}"):  # an older state never comes last
-                rows = self._session.save(self.out, self._table, text=self._text)
+                rows = self._session.save(self.out, self.table, text=self.text)
         except LimelightError as error:
             self.fault = f"{error}; {self._way_out(error.code)}"
             raise LimelightError(self.fault, code=error.code) from error
@@ -409,7 +383,6 @@ class TableSaver:
         return rows
 
     def close(self) -> int:
-        """Write the table for the last time; the number of its rows."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

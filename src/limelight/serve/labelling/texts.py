@@ -162,14 +162,7 @@ def _labels_of(cell: Any, several: bool) -> tuple[str, ...]:
 
 
 def read_descriptions(path: str | Path) -> dict[str, str]:
-    """A sentence for each class: a JSON object, or lines such as `rooms: about beds, noise and size`.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "classes.txt")
-    >>> _ = path.write_text("rooms: beds and noise\\nstaff: the people\\n")
-    >>> read_descriptions(path)
-    {'rooms': 'beds and noise', 'staff': 'the people'}
-    """
+    """A sentence for each class: a JSON object, or lines such as `rooms: about beds, noise and size`."""
     if Path(path).suffix == ".json":
         pairs = list(parse_object(Path(path).read_bytes(), str(path)).items())
     else:

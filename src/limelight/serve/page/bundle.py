@@ -1,13 +1,15 @@
 """A page as one HTML text: its modules and style as they are, blocks of data, and what it says
 of a model. Its Content-Security-Policy lets nothing run but that one script."""
 
+from __future__ import annotations
+
 import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...reading import captions
 from ...reading.html import render_style, templates
@@ -16,6 +18,9 @@ from ...runtime.model import Model
 from ...text.questions import class_values
 from ...text.tasks import find_task
 from .packed_arrays import to_text
+
+if TYPE_CHECKING:
+    from starlette.responses import HTMLResponse
 
 FOLDERS = ("", "../explorer/page/", "../labelling/page/")
 SHEET = "page.css.jinja"
@@ -42,13 +47,21 @@ def render_page(
     return page.render(title=title, blocks=written, **parts)
 
 
+def page_answer(start: str, title: str, body: str = "explorer.html", sheet: str = SHEET) -> HTMLResponse:
+    """A page as a server answers with it; nothing of models or texts is in it: its script asks for them."""
+    from starlette.responses import HTMLResponse  # a page that is a file needs no server
+
+    page = render_page(start, title, {}, in_file=False, body=body, sheet=sheet)
+    allowed = f"{policy(start, served=True, sheet=sheet)}; frame-ancestors 'none'"
+    return HTMLResponse(page, headers={"content-security-policy": allowed})
+
+
 def name_of(model: Model) -> str:
     kind = "Numbers" if find_task(model.task).is_number else "A classifier"
     return str(model.facts.get("name") or f"{kind} of {'pairs of ' if model.pair else ''}texts")
 
 
 def about_model(model: Model) -> dict[str, Any]:
-    """What the page says, as plain values."""
     return {
         "name": name_of(model),
         "task": model.task,
@@ -83,11 +96,7 @@ def policy(start: str, served: bool = False, sheet: str = SHEET) -> str:
 
 @cache
 def style(sheet: str = SHEET) -> str:
-    """The page's style sheet, with the colours of the pictures."""
     return str(render_style(templates(__package__), sheet))
-
-
-# ---------------------------------------------------------------- modules
 
 
 @cache
@@ -103,11 +112,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", r
 
 @cache
 def bundle(start: str) -> str:
-    """A module and all that it imports as one script, each of the others a function that returns its exports.
-
-    >>> bundle("edits").startswith("// Words left out"), "const $dom = (() => {" in bundle("answer")
-    (True, True)
-    """
+    """A module and all that it imports as one script, each import a function that returns its exports."""
     order, parts = list[str](), list[str]()
     _visit(start, order)
     for name in order[:-1]:
@@ -117,7 +122,6 @@ def bundle(start: str) -> str:
 
 
 def _visit(name: str, order: list[str]) -> None:
-    """Add a module to `order` after those that it imports."""
     for _, needed in _IMPORT.findall(page_text(f"{name}.js")):
         _visit(needed, order)
     if name not in order:

@@ -34,10 +34,6 @@ class Steps:
     """Numbers as multiples of one step, the `parts`-th part of their root mean square.
 
     Half the bytes of float32, and fewer after gzip than float16, which spends bits on the smallest numbers.
-
-    >>> steps = Steps(np.array([0.5, -0.25, 0.0], np.float32))
-    >>> (steps.counts * steps.step).round(3).tolist()
-    [0.5, -0.25, 0.0]
     """
 
     def __init__(self, values: np.ndarray, parts: int = 512) -> None:
@@ -48,11 +44,7 @@ class Steps:
 
 
 def to_text(content: bytes) -> str:
-    """Bytes as letters, two for 13 bits; the length in four bytes comes first.
-
-    >>> len(to_text(bytes(1296))), to_text(b"")
-    (1600, '      ')
-    """
+    """Bytes as letters, two for 13 bits; the length in four bytes comes first."""
     whole = np.frombuffer(len(content).to_bytes(4, "little") + content, np.uint8)
     bits = np.unpackbits(whole)
     groups = np.pad(bits, (0, -len(bits) % BITS)).reshape(-1, BITS)

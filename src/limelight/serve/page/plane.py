@@ -18,12 +18,7 @@ class Plane:
 
     @classmethod
     def fit(cls, X: np.ndarray) -> Plane:
-        """The directions of X (texts, size), those that matter most first; fewer texts have fewer.
-
-        >>> X = np.array([[0.0, 1.0], [0.0, -1.0], [0.1, 0.0]])
-        >>> Plane.fit(X).basis[:, 0].round(2).tolist()
-        [0.0, 1.0]
-        """
+        """The directions of X (texts, size), those that matter most first; fewer texts have fewer."""
         mean = X.mean(axis=0)
         centred = (X - mean).astype(np.float64)
         # texts are fewer than numbers: the vectors of X X^T are small to find, and give those of X^T X
@@ -40,9 +35,5 @@ class Plane:
 
 
 def spread(rows: int) -> np.ndarray:
-    """The numbers of at most `SAMPLED_TEXTS` rows, from the first to the last.
-
-    >>> spread(3).tolist(), len(spread(5000))
-    ([0, 1, 2], 1000)
-    """
+    """The numbers of at most `SAMPLED_TEXTS` rows, from the first to the last."""
     return np.linspace(0, rows - 1, min(SAMPLED_TEXTS, rows)).round().astype(int)

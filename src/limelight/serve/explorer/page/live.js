@@ -9,7 +9,7 @@ import { start } from "../../page/token_form.js"
 
 await start("panes", async () => {
   const about = await ask("/explorer/about")
-  if (!about.models.length) throw new Error("This server has readers alone, which answer nothing; /docs lists what it can do.")
+  if (!about.models.length) throw new Error("This server has readers alone, which answer nothing; /openapi.json lists what it can do.")
   const models = about.models.map(each => new ServedModel(each))
   const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
   const near = about.near === null ? undefined : { where: about.near, hasWords: true, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
