@@ -329,7 +329,7 @@ def test_a_model_says_none_where_it_is_unsure(model, tmp_path):
     assert clf.predict(texts, abstain_below=least).tolist() == [5, None]
     for wrong in (80, -0.1, float("nan"), "0.8"):
         with pytest.raises(LimelightError, match="abstain_below is"):
-            loaded.predict(texts, abstain_below=wrong)
+            loaded.predict((1 / 0 for _ in texts), abstain_below=wrong)  # before a text is read
     facts = loaded.facts["confidence"]
     assert facts["rows"] == 210
     P = loaded.predict_proba(reviews(150, seed=1)[0])

@@ -63,6 +63,8 @@ def test_a_size_that_the_start_does_not_have_is_refused(model):
     with refuses("start-other"):
         start_of(preset("small").override(rows=8), ["rows"])
     start_of(preset("small").override(rows=24), ["rows"])
+    with refuses("option-value"):  # before a table is encoded for nothing
+        start_of(preset("light").override(epochs=0))
 
 
 def test_relative_paths_start_from_the_folder(model):

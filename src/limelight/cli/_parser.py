@@ -80,7 +80,8 @@ def commands(names: Iterable[str] = COMMANDS) -> dict[str, ModuleType]:
 def parser_for(argv: Sequence[str] | None = None) -> Parser:
     """The parser of all commands, or of no more than it takes to parse `argv`.
 
-    If that names a command, the parser has no other; if not, none of them has flags.
+    If that names a command, the parser has no other; if not, none of them has flags. `--help` shows the
+    values of the preset named in `argv`.
     """
     named = next((each for each in argv or () if not each.startswith("-")), "")
     asked = [named] if named in COMMANDS else []
@@ -94,10 +95,18 @@ def parser_for(argv: Sequence[str] | None = None) -> Parser:
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, preset_shown=_preset_in(argv or ()))
         if asked or argv is None:
             module.arguments(command)
     return parser
+
+
+def _preset_in(argv: Sequence[str]) -> str:
+    for flag, value in zip(argv, [*argv[1:], ""], strict=False):
+        name = value if flag == "--preset" else flag.partition("--preset=")[2]
+        if name in PRESETS:
+            return name
+    return AUTO
 
 
 # ---------------------------------------------------------------- flags
@@ -208,9 +217,10 @@ class HelpAll(argparse.Action):
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {AUTO})")
+    shown = parser.get_default("preset_shown")
     for section in sections:
-        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {AUTO!r}."
-        values = getattr(preset(AUTO), section)
+        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
+        values = getattr(preset(shown), section)
         add_section(parser, f"{section} options", about, values, hide=len(sections) > 1)
 
 

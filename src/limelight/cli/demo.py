@@ -46,6 +46,7 @@ What to try next:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
+    add_flag(parser, "--seed", "N", "random seed", 0)
     add_flag(parser, "--preset", "NAME", "recipe to train", AUTO)
     add_flag(parser, "--sentences", "N", f"train on the first N sentences only (at least {MIN_SENTENCES})")
 
@@ -62,10 +63,10 @@ def run(args: argparse.Namespace) -> None:
     started = time.monotonic()
     out = Path(args.out)
     _check_out(out)
-    recipe = preset(args.preset)
+    recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     cores = training_cores(choose_device("auto"))
-    chooser = Chooser(recipe, (), cores) if args.preset == AUTO else None
+    chooser = Chooser(recipe, ["seed"], cores) if args.preset == AUTO else None
     print(_similar(), flush=True)
     dataset = bundled(recipe, args.sentences, chooser)
     recipe = chooser.recipe if chooser else recipe

@@ -166,12 +166,12 @@ class Model(Embedder):
         With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
         have several labels, a tuple of them for each; of a regression model, numbers.
         """
+        least = None if abstain_below is None else check_threshold(abstain_below, task=self.task)
         outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
         found = self.decide(outputs)
         answers = find_task(self.task).to_labels(found, self.labels)
-        if abstain_below is None:
+        if least is None:
             return answers
-        least = check_threshold(abstain_below, task=self.task)
         sure = outputs[np.arange(len(found)), found] >= least
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config.presets import Size, choose, describe
 from ..config.recipe import DEFAULT_TASK, Recipe
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..network.quantise import round_to_4_bits
 from ..storage.array_files import checksum
 from ..text.spelling import spell
@@ -20,6 +20,8 @@ from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
 from ..text.vectors import Vectors
 from .folder import Parts, folder_of, forbidden_words, is_reader, open_folder
+
+NO_EPOCHS = "epochs is 0, which is for a classifier on a reader's vectors; give start, or more epochs"
 
 # What weights have fixed once they are trained.
 SIZES = (
@@ -163,6 +165,8 @@ def start_of(
 ) -> tuple[Recipe, Start | None]:
     """The recipe with the sizes of the weights it starts from, if any, and these."""
     if not recipe.text.start:
+        if not recipe.training.epochs:
+            raise bad_value(NO_EPOCHS)
         return recipe, None
     start = load_start(recipe.text.start, folder)
     return start.fit_recipe(recipe, given), start

@@ -22,7 +22,7 @@ from ..network.outputs import activate, choose_thresholds
 from ..network.parts import HEADS
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
-from ..runtime.start import Start, start_of
+from ..runtime.start import NO_EPOCHS, Start, start_of
 from ..text.batches import training_plan
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
@@ -222,8 +222,7 @@ class TrainingRun:
             self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
             self.progress.first(figures)
         elif not self.recipe.training.epochs:
-            wrong = "epochs is 0, which is for a classifier on a reader's vectors; give start, or more epochs"
-            raise bad_value(wrong)
+            raise bad_value(NO_EPOCHS)
         self.state.finished = not self.recipe.training.epochs
 
     def _open_folder(self, resume: bool) -> None:
