@@ -57,12 +57,7 @@ def check_value(f: dataclasses.Field, value: Any) -> None:
 
 
 def to_builtin(value: Any) -> Any:
-    """A Python number for a numpy one, which hyper-parameter searches pass.
-
-    >>> import numpy
-    >>> to_builtin(numpy.float64(0.5)), to_builtin("adam")
-    (0.5, 'adam')
-    """
+    """A Python number for a numpy one, which hyper-parameter searches pass."""
     return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
 
 
@@ -91,11 +86,7 @@ EMBEDDINGS = {  # one option until 0.2 -> encoder and pooling
 
 
 def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with `encoder` and `pooling` in place of `embedding`, which 0.2 had.
-
-    >>> split_embedding({"embedding": "max", "rows": 8})
-    {'rows': 8, 'encoder': 'bilstm', 'pooling': 'max'}
-    """
+    """The options with `encoder` and `pooling` in place of `embedding`, which 0.2 had."""
     found = dict(options)
     if (was := found.pop("embedding", None)) is None:
         return found
@@ -105,14 +96,7 @@ def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options under their present names, without those that are gone.
-
-    >>> upgrade({"rate": 0.06, "label_smoothing": 0.1, "rows": 8})
-    {'learning_rate': 0.06, 'rows': 8}
-    >>> upgrade({"head": "pruned", "head_layers": 2})
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: head_layers is 2, which only Limelight 0.1 knows; this version has only 1
-    """
+    """The options under their present names, without those that are gone."""
     for name, (left, where) in REMOVED.items():
         matters = all(options.get(key, value) == value for key, value in where.items())
         if matters and (was := options.get(name, left)) != left:

@@ -60,11 +60,7 @@ class ReaderRecipe:
             raise bad_value(f"word_size is {self.word_size}; it must be a multiple of {GROUP}")
 
     def override(self, **options: Any) -> ReaderRecipe:
-        """The same recipe with some options changed.
-
-        >>> ReaderRecipe().override(rows=8).rows
-        8
-        """
+        """The same recipe with some options changed."""
         known = [f.name for f in dataclasses.fields(self)]
         if unknown := [name for name in options if name not in known]:
             hint = f"the options are: {', '.join(known)}"

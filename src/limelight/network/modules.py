@@ -46,12 +46,7 @@ OURS = Modules()
 
 
 def check_modules(modules: Modules) -> dict[str, Any]:
-    """The options of a recipe that modules settle, or an error about what they lack.
-
-    >>> check_modules(Modules(encoder=len))
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: encoder is a builtin_function_or_method; it must be a torch.nn.Module
-    """
+    """The options of a recipe that modules settle, or an error about what they lack."""
     for part, module in modules.named.items():
         if not (callable(module) and hasattr(module, "state_dict")) or isinstance(module, type):
             is_class = isinstance(module, type)
@@ -104,11 +99,7 @@ def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> 
 
 
 def split_modules(options: Mapping[str, Any]) -> tuple[dict[str, Any], Modules]:
-    """The options of a recipe without modules among them, and the modules.
-
-    >>> split_modules({"encoder": "cnn", "rows": 8})
-    ({'encoder': 'cnn', 'rows': 8}, Modules(encoder=None, pooling=None))
-    """
+    """The options of a recipe without modules among them, and the modules."""
     own = {part: options[part] for part in Modules._fields if not isinstance(options.get(part), str | None)}
     return {name: value for name, value in options.items() if name not in own}, Modules(**own)
 

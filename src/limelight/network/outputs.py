@@ -34,10 +34,6 @@ def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
     It lies between that with the highest F1 of all labels together and that with the label's own highest F1,
     the nearer to the latter the more texts have the label: of few, the best threshold is chance. Between
     means on the scale of logits.
-
-    >>> P, truth = np.array([[0.9], [0.4], [0.3], [0.1]]), np.array([[1], [1], [0], [0]])
-    >>> choose_thresholds(P, truth).round(2).tolist()
-    [0.35]
     """
     common = _best_threshold(P.ravel(), truth.ravel())
     own = np.array([_best_threshold(p, true) for p, true in zip(P.T, truth.T, strict=True)])

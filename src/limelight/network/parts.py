@@ -90,11 +90,7 @@ def module_tensors(module: Any) -> dict[str, Any]:
 
 
 def state_size(recipe: ModelRecipe) -> int:
-    """The size of a state h_t, and of a row of M: 2u for an LSTM.
-
-    >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
-    (600, 100)
-    """
+    """The size of a state h_t, and of a row of M: 2u for an LSTM."""
     return encoder_of(recipe).size(recipe)
 
 
@@ -158,11 +154,7 @@ def rows_of(recipe: ModelRecipe) -> Rows:
 
 
 def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
-    """The shape of M: (r, 2u).
-
-    >>> matrix_shape(ModelRecipe(rows=30, hidden=300)), matrix_shape(ModelRecipe(pooling="max", hidden=7))
-    ((30, 600), (1, 14))
-    """
+    """The shape of M: (r, 2u)."""
     return sum(rows_of(recipe)), state_size(recipe)
 
 
@@ -316,12 +308,7 @@ def linear_part(weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> LinearP
 
 
 def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modules: Modules = OURS) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own.
-
-    >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
-    >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
-    (2, 12, 4)
-    """
+    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own."""
     return {
         **_words(recipe, vocabulary),
         **encoder_of(recipe).weights(recipe, word_size(recipe)),
@@ -362,12 +349,7 @@ def check_names(found: set[str], expected: set[str]) -> None:
 
 
 def parameters_by_part(tensors: Shapes) -> dict[str, int]:
-    """Count the parameters of each part of a network, as in the paper's pruning table.
-
-    >>> yelp = parameters_by_part(shapes(ModelRecipe(), vocabulary=2, classes=5, pair=False))
-    >>> yelp["hidden"], yelp["softmax"]
-    (54000000, 15000)
-    """
+    """Count the parameters of each part of a network, as in the paper's pruning table."""
     parts = dict.fromkeys(
         ("words", "grams", "projection", "encoder", "attention", "gate", "vector",
          "hidden", "hidden biases", "softmax", "softmax biases"), 0,

@@ -35,12 +35,7 @@ def pack_words(weights: Weights) -> dict[str, np.ndarray]:
 
 
 def pack_all(weights: Weights) -> dict[str, np.ndarray]:
-    """All weights rounded, as a reader stores them: tables in 4 bits, matrices in int8, biases as they are.
-
-    >>> small = pack_all({"words.weight": np.ones((3, 32)), "vector.W_shared": np.ones((5, 7))})
-    >>> [(name, each.dtype.name, each.shape) for name, each in small.items()][::2]
-    [('words.weight', 'uint8', (3, 16)), ('vector.W_shared', 'int8', (5, 7))]
-    """
+    """All weights rounded, as a reader stores them: tables in 4 bits, matrices in int8, biases not."""
     packed: dict[str, np.ndarray] = {}
     for name, array in weights.items():
         if name in TABLES:
@@ -87,10 +82,6 @@ def read_weights(content: bytes, expected: Shapes, file: str = FILE) -> dict[str
     """Exactly the expected tensors in float32; in the file they are side by side, nothing between or after.
 
     Shapes are checked in the header, before anything is unpacked.
-
-    >>> read_weights(b"rubbish", {})
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: model.safetensors is not a safetensors file: it is 7 bytes long
     """
     locations = tensor_locations(content, expected, file)
     layout = _layout(header_of(content, file)[0], expected)

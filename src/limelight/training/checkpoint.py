@@ -266,9 +266,5 @@ def _is_possible(state: State) -> bool:
 
 
 def select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names start with a prefix, without it.
-
-    >>> select_prefix({"weights.a": Tensor([1]), "optimiser.b": Tensor([2])}, "weights.")
-    {'a': tensor([1.])}
-    """
+    """The tensors whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): x for name, x in tensors.items() if name.startswith(prefix)}

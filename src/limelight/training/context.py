@@ -63,13 +63,7 @@ def run_context(
 
 @contextmanager
 def catch_interrupts() -> Iterator[threading.Event]:
-    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before.
-
-    >>> with catch_interrupts() as stop:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     stop.is_set()
-    True
-    """
+    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -204,13 +198,6 @@ class SideStream:
 
     What the work reads must be kept until `join`; what it makes and another stream reads, until the next
     `aside` or longer, as the side stream may then use its memory again.
-
-    >>> side = SideStream(torch.device("cpu"))
-    >>> with side.aside():
-    ...     x = torch.ones(2) + 1
-    >>> side.join()
-    >>> x.tolist()
-    [2.0, 2.0]
     """
 
     def __init__(self, device: torch.device) -> None:

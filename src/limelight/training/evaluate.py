@@ -143,9 +143,5 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:
-    """Whether all epochs are done, or patience is exhausted.
-
-    >>> is_finished(State(epoch=3, waited=2), TrainingRecipe(epochs=9, patience=2))
-    True
-    """
+    """Whether all epochs are done, or patience is exhausted."""
     return state.epoch >= recipe.epochs or 0 < recipe.patience <= state.waited

@@ -42,11 +42,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cross-entropies of being at or below each class but the last: far errors count more than near ones.
-
-    >>> ordinal_loss(torch.zeros(1, 2), torch.tensor([0])).tolist()
-    [0.693...]
-    """
+    """The cross-entropies of being at or below each class but the last: far errors count more."""
     log_p = logits.log_softmax(dim=1)
     steps = torch.arange(logits.shape[1] - 1, device=logits.device)
     below = log_p.logcumsumexp(dim=1)[:, :-1]  # (batch, classes - 1)
@@ -66,11 +62,7 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def row_f1(logits: Tensor, labels: Tensor) -> Tensor:
-    """F1 of the labels with a probability above 0.5 and the true ones; 1 where there are neither.
-
-    >>> row_f1(torch.tensor([[1.0, -1.0], [-1.0, -1.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])).tolist()
-    [0.666..., 1.0]
-    """
+    """F1 of the labels with a probability above 0.5 and the true ones; 1 where there are neither."""
     found = logits > 0
     both, total = (found * labels).sum(dim=1), found.sum(dim=1) + labels.sum(dim=1)
     return torch.where(total > 0, 2 * both / total.clamp(min=1), 1.0)
@@ -184,12 +176,7 @@ SHORTEST = 1e-6  # no shorter step is tried
 
 
 def minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor, flat: float) -> Tensor:
-    """Where a convex loss, given with its slope, is lowest: where no entry of the slope is above `flat`.
-
-    >>> import torch
-    >>> minimise(lambda x: (float((x - 3).square().sum()), 2 * (x - 3)), torch.zeros(2), flat=1e-4).tolist()
-    [3.0, 3.0]
-    """
+    """Where a convex loss, given with its slope, is lowest: where no entry of the slope is above `flat`."""
     steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
     value, slope = loss(x)
     for _ in range(STEPS):

@@ -81,12 +81,7 @@ def _copied(module: nn.Module) -> nn.Module:
 
 
 def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool = False) -> None:
-    """Raise if there is not even room for the weights and the optimiser's state, before any is taken.
-
-    >>> check_fits(Recipe().override(hidden=10**9))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: a network of 8,000,181,508,000,019,702 weights needs at ...
-    """
+    """Raise if there is not even room for the weights and the optimiser's state, before any is taken."""
     weights = sum(map(prod, shapes(recipe.model, vocabulary, classes, pair).values()))
     copies = 1 + len(STATES[recipe.training.optimizer])
     what = f"a network of {min(weights, 10**30):,} weights"
@@ -191,13 +186,7 @@ def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) ->
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
-    """Ridge regression, as by `fit_linear`, but without a penalty in the direction `free` (v,), of length 1.
-
-    >>> v = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).double()
-    >>> W, b = fit_ridge(v, 3 * v.sum(1), torch.ones(3), strength=1.0, free=torch.ones(2) / 2**0.5)
-    >>> W.round(decimals=2).tolist(), b.abs().round(decimals=2).tolist()
-    ([[3.0, 3.0]], [0.0])
-    """
+    """Ridge regression, as by `fit_linear`, with no penalty in the direction `free` (v,), of length 1."""
     w, y, free = w.to(v), y.to(v), free.to(v)
     mean, middle = (w @ v) / w.sum(), (w @ y) / w.sum()
     X = v - mean
@@ -245,11 +234,6 @@ def fit_linear(
     """A linear model with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
 
     The losses make it logistic regression (C is the strength) or ridge regression (alpha is 1 / (2 C)).
-
-    >>> v, y = torch.tensor([[1.0], [-1.0]]).double(), torch.tensor([0, 1])
-    >>> W, b = fit_linear(v, y, torch.ones(2).double(), classes=2, strength=1.0)
-    >>> W.shape, bool(W[0] > W[1])
-    (torch.Size([2, 1]), True)
     """
     many = strength * float(w.sum())
     size = classes * v.shape[1]
@@ -387,10 +371,6 @@ def contrast(v: Tensor, y: Tensor, w: Tensor) -> Tensor:
 
     p(j | i) is the softmax of the cosines of v (n, d), over a temperature, without i itself. Rows count by
     their weights w (n,), those that are alone in their class y (n,) not at all.
-
-    >>> v, y = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]), torch.tensor([0, 0, 1, 1])
-    >>> bool(contrast(v, y, torch.ones(4)) < 1e-3 < contrast(v, y[[0, 2, 1, 3]], torch.ones(4)))
-    True
     """
     v, itself = normalize(v, dim=1), torch.eye(len(v), dtype=torch.bool, device=v.device)
     log_p = (v @ v.T / TEMPERATURE).masked_fill(itself, -torch.inf).log_softmax(dim=1)

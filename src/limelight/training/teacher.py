@@ -34,13 +34,7 @@ class Encoder(Protocol):
 
 
 class Vectors:
-    """The vectors of some rows of the texts, from one file or several; stays on disk until rows are taken.
-
-    >>> parts = [np.eye(3, dtype=np.float16), np.ones((1, 3), np.float16)]
-    >>> vectors = Vectors(parts, rows=np.array([0, 3]))
-    >>> vectors.shape, vectors[np.array([1])].tolist()
-    ((2, 3), [[1.0, 1.0, 1.0]])
-    """
+    """The vectors of some rows of the texts, from one file or several; stays on disk until rows are taken."""
 
     def __init__(self, parts: Sequence[np.ndarray], rows: np.ndarray | None = None) -> None:
         self._parts, self._ends = parts, np.cumsum([len(part) for part in parts])
@@ -206,9 +200,5 @@ def _cosine(found: np.ndarray, stored: np.ndarray) -> float:
 
 
 def is_vectors_file(teacher: str) -> bool:
-    """Whether a teacher's name is that of a file of vectors.
-
-    >>> is_vectors_file("vectors.npy"), is_vectors_file("all-MiniLM-L6-v2")
-    (True, False)
-    """
+    """Whether a teacher's name is that of a file of vectors."""
     return os.path.splitext(teacher)[1].lower() == ".npy"

@@ -57,12 +57,7 @@ def fit_tf_idf(
     split: Split, vocabulary: int, classes: int, *, rows: np.ndarray | None = None,
     strength: float = STRENGTH, balanced: bool = False, min_pairs: int = 1,
 ) -> TfIdf:  # fmt: skip
-    """Train on a split, or on some of its rows; ids are below `vocabulary`. Rarer pairs are left out.
-
-    >>> split = Split(np.array([2, 3, 4, 3]), np.array([2, 2]), np.array([0, 1]))
-    >>> fit_tf_idf(split, 5, 2).predict(split).tolist()
-    [0, 1]
-    """
+    """Train on a split, or on some of its rows; ids are below `vocabulary`. Rarer pairs are left out."""
     rows = np.arange(len(split)) if rows is None else rows
     row, code = _codes(split, rows, vocabulary)
     codes, occurrences = np.unique(code, return_counts=True)

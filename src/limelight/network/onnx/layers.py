@@ -229,17 +229,7 @@ def export_onnx(
     int8: bool = False,
     locations: Mapping[str, Location] | None = None,
 ) -> bytes:
-    """The whole model as the bytes of an ONNX file; weights named in `locations` stay outside it.
-
-    >>> from limelight.network.parts import shapes
-    >>> recipe = ModelRecipe(word_size=4, hidden=3, attention_hidden=5, rows=2, head_hidden=6)
-    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe, 10, 2, pair=False).items()}
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(export_onnx(weights, recipe, classes=2, pair=False))
-    >>> given = {"ids": np.array([[2, 7, 1]], np.int32), "lengths": np.array([3], np.int32)}
-    >>> session.run(["probabilities"], given)[0].tolist()
-    [[0.5, 0.5]]
-    """
+    """The whole model as the bytes of an ONNX file; weights named in `locations` stay outside it."""
     g = Graph("limelight")
     net = arithmetic(g, weights, int8)
     ids, lengths = _sentence_inputs(g)

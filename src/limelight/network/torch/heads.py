@@ -135,13 +135,7 @@ class VectorMap(nn.Module):
 
 
 class VectorHead(Head):
-    """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits.
-
-    >>> head = VectorHead(torch.randn(5, 4), torch.randn(6, 3 * 5), classes=2)
-    >>> M = torch.randn(7, 3, 4)
-    >>> torch.allclose(head(M), head.to_linear()(M), atol=1e-5)
-    True
-    """
+    """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits."""
 
     def __init__(self, W_shared: Tensor, W_rows: Tensor, classes: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -178,10 +172,6 @@ class ScaledLinearHead(Head):
 
     Each step of Adam moves every weight by about the learning rate, and a logit by the sum over all of M:
     too far, where M is large. Here a step moves a logit as far as in a layer of few inputs.
-
-    >>> linear, M = LinearHead(rows=3, size=4, classes=2), torch.randn(7, 3, 4)
-    >>> torch.allclose(ScaledLinearHead(linear)(M), linear(M), atol=1e-6)
-    True
     """
 
     last = ("W_scaled", "b_o")
@@ -229,11 +219,6 @@ def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
     """batcheddot(M_p, W_p) * batcheddot(M_h, W_h): (batch, rows, out), with a matrix for each row.
 
     M (2 * batch, rows, in) holds M_p and then M_h; W_p and W_h are (rows, in, out).
-
-    >>> M, W_p, W_h = torch.randn(2, 3, 4), torch.randn(3, 4, 5), torch.randn(3, 4, 5)
-    >>> dot = lambda X, W: torch.einsum("bri,rio->bro", X, W)
-    >>> torch.allclose(gated(M, W_p, W_h), dot(M[:1], W_p) * dot(M[1:], W_h), atol=1e-5)
-    True
     """
     if M.is_cuda:
         found: Tensor = _Gated.apply(M, W_p, W_h)

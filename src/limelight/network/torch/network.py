@@ -197,13 +197,7 @@ def round_to_4_bits(rows: Tensor) -> Tensor:
 
 
 def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:
-    """A network with trained weights, named as in its state_dict, in evaluation mode.
-
-    >>> recipe = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
-    >>> ones = {name: np.ones(w.shape, np.float32) for name, w in Network(recipe, 9, 2).state_dict().items()}
-    >>> with_weights(lambda: Network(recipe, 9, 2), ones).words.weight.mean().item()
-    1.0
-    """
+    """A network with trained weights, named as in its state_dict, in evaluation mode."""
     with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
         network = build()
     given = {name: torch.tensor(array) for name, array in weights.items()}
