@@ -1,20 +1,7 @@
 """An encoder or a pooling of the user's own: what a PyTorch module must have to take the place of ours.
 
-An encoder has
-`size`      the width of H
-`reads`     "vectors" (the default) or "words"
-`forward`   of a module that reads vectors: (S, lengths) -> H. S (batch, n, d) are the word vectors, lengths
-            (batch,) how many words each text has; what is behind them is padding.
-            Of one that reads words: (words) -> H. words is a list of lists of strings, one for each text; an
-            empty string stands for a text without words. n is the length of the longest list.
-H           (batch, n, size), a state for each word. Padding may hold anything finite: it is not read.
-
-A state for each of Limelight's words, and not for pieces of them: so pictures, what decided and trust go by
-words, whatever the module makes of them inside. A pooling has
-`rows`      the rows of M
-`forward`   (H, lengths) -> (M, A): M (batch, rows, size), and A (batch, rows, n), how much each row reads of
-            each word, 0 or more
-docs/network.md has examples.
+docs/network.md has their attributes, the shapes they take and give, and examples. A state is of one of
+Limelight's words, not of a piece: so pictures, what decided and trust go by words, whatever happens inside.
 """
 
 from collections.abc import Iterable, Mapping

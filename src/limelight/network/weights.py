@@ -15,7 +15,7 @@ from ..errors import damaged
 from ..storage.json_file import parse_object
 from .onnx.graph import Location
 from .parts import Shapes, check_names
-from .quantise import GROUP, SCALE, Weights, pack, quantise, unpack, values
+from .quantise import GROUP, SCALE, Weights, pack, quantise, values
 
 TABLES = ("words.weight", "grams.weight")  # read by rows
 FILE = "model.safetensors"
@@ -26,12 +26,7 @@ _Layout = dict[str, tuple[str, tuple[int, ...]]]
 
 def pack_words(weights: Weights) -> dict[str, np.ndarray]:
     """The weights with their words in 4 bits, if that loses nothing."""
-    words = weights["words.weight"]
-    if words.size and words.shape[1] % GROUP == 0:
-        packed, scale = pack(words)
-        if np.array_equal(unpack(packed, scale), words):
-            return {**weights, "words.weight": packed, "words.weight.scale": scale}
-    return dict(weights)
+    return {**weights, **_pack_exactly({"words.weight": weights["words.weight"]})}
 
 
 def pack_all(weights: Weights) -> dict[str, np.ndarray]:

@@ -143,8 +143,7 @@ class Processes:
             return flags
         counts = torch.tensor(flags, dtype=torch.float32, device=device)
         self.sum(counts)
-        found: list[bool] = (counts > 0).tolist()
-        return found
+        return (counts > 0).tolist()
 
     def barrier(self) -> None:
         if self.size > 1:

@@ -264,8 +264,7 @@ def _summed(gradient: Tensor) -> Tensor:
 def _norm(gradient: Tensor) -> Tensor:
     values = _values(gradient)
     precise = torch.promote_types(values.dtype, torch.float32)
-    norm: Tensor = torch.linalg.vector_norm(values, dtype=precise)
-    return norm.double()
+    return torch.linalg.vector_norm(values, dtype=precise).double()
 
 
 def _values(gradient: Tensor) -> Tensor:

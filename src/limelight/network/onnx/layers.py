@@ -1,15 +1,7 @@
 """A trained model in ONNX operators: the equations of `network/torch/`, and the graphs made of them.
 
-Whole graphs are for programs that run model.onnx, parts for our runtime.
-
-The whole graph of a text model:    ids, lengths          -> probabilities, M, A
-The whole graph of a pair model:    ids, lengths, pairs   -> probabilities, M, A
-The whole graph of a reader:        ids, lengths, buckets, stems -> vector, M, A
-where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
-pairs it is in. `buckets` (w, 32) holds the n-grams of words outside the vocabulary, `stems` (w, 4) the ids of
-known words in them, 0 for none (text/spelling.py); older readers have no `stems`. The ids of these words
-begin after those of the vocabulary. All inputs are int32; padding at the end of a row of ids is 0 and changes
-nothing. In regression the first output is `values`.
+Whole graphs are for programs that run model.onnx, parts for our runtime. docs/format.md has the inputs and
+outputs of the whole ones; older readers have no `stems`.
 """
 
 from collections.abc import Mapping

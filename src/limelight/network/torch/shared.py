@@ -46,8 +46,7 @@ def pad_to(x: Tensor, *shape: int) -> Tensor:
     """x with zeros after it in each dimension; its gradient is a view of that of the result, not a copy."""
     if x.shape == shape:
         return x
-    padded: Tensor = _PadTo.apply(x, shape)
-    return padded
+    return _PadTo.apply(x, shape)
 
 
 class _PadTo(torch.autograd.Function):

@@ -122,8 +122,7 @@ def pack(lengths: Tensor, n: int) -> Packing:
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
-    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
-    return H
+    return _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
 
 
 class _Recurrence(torch.autograd.Function):
