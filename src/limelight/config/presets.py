@@ -161,12 +161,7 @@ def choose(size: Size) -> Choice:
 
 
 def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
-    """What was chosen; how long that takes on so many idle cores, if any, and what else takes another time.
-
-    >>> size = Size(rows=1_000, words=200_000, classes=5)
-    >>> print(describe(choose(size).apply(preset("small")), choose(size), size, cores=2))
-    1,000 rows of 200 words: chose preset small, epochs 1, about 55 s; small as it comes 3 min, fast 15 s
-    """
+    """What was chosen; how long that takes on so many idle cores, and what else takes another time."""
     rows = f"{size.rows:,} rows of {size.words / max(size.rows, 1):,.0f} words"
     chosen = f"{rows}: chose preset {choice.preset}, epochs {recipe.training.epochs}"
     if not cores:

@@ -3,10 +3,8 @@
     text -> words -> ids -> H (n, size) -> A (r, n) -> M (r, size) -> a label, a number, a vector
             Words           Encoder        Pooling                    Head
 
-PyTorch modules (`torch/`), ONNX operators (`onnx/`), the check of a folder from a stranger, the size estimate
-and the card of a model take the network from here. A new encoder, pooling or head is an entry in a table
-below, a module in `torch/`, a function of operators in `onnx/layers.py` and a float64 version in
-tests/reference.py.
+A new encoder, pooling or head is an entry in a table below, a module in `torch/`, a function of operators in
+`onnx/layers.py` and a float64 version in tests/reference.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -145,11 +143,6 @@ def pooling_of(recipe: ModelRecipe) -> Pooling:
 
 
 def rows_of(recipe: ModelRecipe) -> Rows:
-    """The rows of M.
-
-    >>> rows_of(ModelRecipe(rows=30, max_row=True))
-    Rows(attention=30, means=0, maxima=1, own=0)
-    """
     return pooling_of(recipe).rows(recipe)
 
 

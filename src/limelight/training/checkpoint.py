@@ -141,8 +141,8 @@ def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
 class Checkpoints:
     """The checkpoints of a run in its folder: `checkpoint-N.safetensors` and `best-E.safetensors`."""
 
-    def __init__(self, folder: Path, identity: dict[str, Any] | None = None) -> None:
-        self.folder, self.identity = folder, identity or {}
+    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
+        self.folder, self.identity = folder, identity
         self.best_epoch: int | None = None  # of the best weights on disk; -1 is from before the first epoch
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
@@ -170,13 +170,8 @@ class Checkpoints:
             with tidy_os_errors(f"cannot tidy {self.folder}"):
                 self._tidy()
 
-    def newest(
-        self, expected: Mapping[str, Tensor] | None = None, best: Mapping[str, Tensor] | None = None
-    ) -> Found | None:
-        """The newest readable checkpoint, or None if there is none at all.
-
-        It must have tensors like those `expected`, and its best weights like those of `best`.
-        """
+    def newest(self, expected: Mapping[str, Tensor], best: Mapping[str, Tensor]) -> Found | None:
+        """The newest readable checkpoint, None if there is none; its tensors must be like these."""
         problems: list[str] = []
         for path in checkpoints(self.folder):
             try:
@@ -188,8 +183,8 @@ class Checkpoints:
                 problems.append(str(error))
                 continue
             check_identity(path, about.get("identity", {}), self.identity)
-            check_tensors(path, tensors, expected or {})
-            check_tensors(path_of_best, best_of_run or {}, (best or {}) if best_of_run else {})
+            check_tensors(path, tensors, expected)
+            check_tensors(path_of_best, best_of_run or {}, best if best_of_run else {})
             self.best_epoch = state.best_epoch if state.is_model else None
             return Found(state, tensors, best_of_run, problems)
         if problems:
