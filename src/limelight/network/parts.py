@@ -319,14 +319,11 @@ def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
     for name, shape in expected.items():
         array = weights[name]
         if array.shape != shape or array.dtype != np.float32:
-            found = f"{array.dtype} {array.shape}"
-            raise LimelightError(
-                f"weight {name} is {found}; the recipe needs float32 {shape}", code="weights-shape"
-            )
+            wrong = f"weight {name} is {array.dtype} {array.shape}; the recipe needs float32 {shape}"
+            raise LimelightError(wrong, code="weights-shape")
         if not np.isfinite(array).all():
-            raise LimelightError(
-                f"weight {name} contains numbers that are not finite; train again", code="not-finite"
-            )
+            wrong = f"weight {name} contains numbers that are not finite; train again"
+            raise LimelightError(wrong, code="not-finite")
 
 
 def check_names(found: set[str], expected: set[str]) -> None:
@@ -335,10 +332,8 @@ def check_names(found: set[str], expected: set[str]) -> None:
         names = ", ".join(missing[:3])
         raise LimelightError(f"the weights lack {names}, which the recipe needs", code="weights-names")
     if extra := sorted(found - expected):
-        raise LimelightError(
-            f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have",
-            code="weights-names",
-        )
+        wrong = f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have"
+        raise LimelightError(wrong, code="weights-names")
 
 
 def parameters_by_part(tensors: Shapes) -> dict[str, int]:

@@ -1,8 +1,7 @@
 """Numbers in few bits, for all who store or compute with them.
 
 8 bits: whole multiples, -127 to 127, of a scale for each line. 4 bits: -7 to 7, two to a byte, the first in
-its lower half, and a float16 scale for each GROUP. A tensor stored so has its scales beside it, under its
-name and `.scale`; it is read through `values`, so that nobody takes stored bytes for numbers.
+its lower half, and a float16 scale for each GROUP. Scales are beside a tensor, under its name and `.scale`.
 """
 
 from collections.abc import Mapping

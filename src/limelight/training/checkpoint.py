@@ -228,11 +228,10 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
             continue  # older than the checksum
         was = found.get(key, defaults.get(key))  # or older than an option
         if was != mine:
-            raise LimelightError(
-                f"{path.name} was made with {key} {shorten(repr(was))}, this run has {shorten(repr(mine))}; "
-                "resume with the same, or choose another folder",
-                code="run-differs",
-            )
+            theirs, ours = shorten(repr(was)), shorten(repr(mine))
+            todo = "resume with the same, or choose another folder"
+            wrong = f"{path.name} was made with {key} {theirs}, this run has {ours}"
+            raise LimelightError(f"{wrong}; {todo}", code="run-differs")
 
 
 def _state(path: Path, about: dict[str, Any]) -> State:

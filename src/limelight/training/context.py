@@ -1,7 +1,4 @@
-"""Where a run takes place: its device, the other processes, its folder, and when the user asks to stop.
-
-Several processes, each with its share of every batch, are started by `torchrun`.
-"""
+"""Where a run takes place: its device, its folder, the processes of `torchrun`, and when to stop."""
 
 from __future__ import annotations
 
@@ -175,11 +172,9 @@ def _connect(device: torch.device) -> None:
     try:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     except (ValueError, RuntimeError) as error:
-        raise LimelightError(
-            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
-            f"({str(error).splitlines()[0]}); start them with torchrun",
-            code="processes-missing",
-        ) from error
+        wrong = f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other"
+        why = f"({str(error).splitlines()[0]}); start them with torchrun"
+        raise LimelightError(f"{wrong} {why}", code="processes-missing") from error
     atexit.register(dist.destroy_process_group)
 
 

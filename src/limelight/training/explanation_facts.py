@@ -86,10 +86,7 @@ def row_facts(
 def measure_trust(
     network: Network, dataset: Dataset, weights: Weights, thresholds: Thresholds
 ) -> dict[str, Any]:
-    """How far the predicted class's probability falls without the words that decided, or random ones.
-
-    Comprehensiveness, as in explain/trust.py, with one random draw per text.
-    """
+    """Comprehensiveness, as in explain/trust.py, of what decided and of one random draw per text."""
     rng, variants, predicted, task = np.random.default_rng(0), [], [], dataset.task
     for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))

@@ -115,11 +115,9 @@ class Job(ABC):
                 return  # a run that was killed before its first file was written
             raise name_taken(f"{self.folder} exists and is not a Limelight run; move it")
         if not self.overwrite:
-            raise LimelightError(
-                f"{self.folder} holds an unfinished run: resume it with '{self.resume_command}', "
-                "or start again with --overwrite (in Python: overwrite=True)",
-                code="run-unfinished",
-            )
+            what = f"{self.folder} holds an unfinished run: resume it with '{self.resume_command}'"
+            again = "or start again with --overwrite (in Python: overwrite=True)"
+            raise LimelightError(f"{what}, {again}", code="run-unfinished")
         if any(self.folder.resolve() in self.input_path(x).resolve().parents for x in self.input_files()):
             inside = f"{self.folder} holds the data and would be removed; choose another --out"
             raise LimelightError(inside, code="out-holds-data")

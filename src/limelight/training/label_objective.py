@@ -57,9 +57,8 @@ class LabelObjective(Objective):
     def identity(self) -> dict[str, Any]:
         known = run_identity(self.dataset, self.recipe, self.start)
         for part, module in self.modules.named.items():
-            name = "module" if module is self.modules.encoder else part  # as runs of 0.3 have it
             tensors = (w.detach().cpu().float().numpy() for w in module_tensors(module).values())
-            known[name] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
+            known[part] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
         return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:
@@ -96,10 +95,7 @@ class LabelObjective(Objective):
     # ------------------------------------------------------------ the first classifier
 
     def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> bool:
-        """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
-
-        An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
-        """
+        """From a reader or a user's encoder, start with a linear model; of a model, fit the new classes."""
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
         from_vectors, labels = self._starts_from_vectors(network), self.dataset.labels
         known = set(self.start.labels if self.start else ())  # the classes of the model to start from

@@ -1,7 +1,4 @@
-"""What is minimised: the loss of each row by its task, plus the penalty on the attention.
-
-Labels are as `as_targets` gives them.
-"""
+"""What is minimised: the loss of each row by its task (labels as by `as_targets`), plus the penalty on A."""
 
 from __future__ import annotations
 
@@ -107,10 +104,9 @@ def loss(
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
-    The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
-    attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
-    probabilities in place of the labels; with a loss of the user's `own`, that one. P, and so its gradient,
-    is computed on the side stream: many small operations, for which the labels' loss need not wait.
+    Penalties apply to the first `rows` rows of A, those of the attention. `targets` in the batch, or the
+    user's `own` loss, take the place of the labels in `total`. P, and so its gradient, is computed on the
+    side stream: many small operations, for which the labels' loss need not wait.
     """
     P = None
     if rows and recipe.penalty:

@@ -344,11 +344,9 @@ class TrainingRun:
         first = torch.tensor(number, device=self.stepper.device)
         self.processes.broadcast([first])
         if number != first:
-            raise LimelightError(
-                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {int(first)}; all of them must use the same folder",
-                code="processes-disagree",
-            )
+            mine = f"process {self.processes.rank} found a checkpoint of step {number}"
+            wrong = f"{mine}, the first process one of step {int(first)}"
+            raise LimelightError(f"{wrong}; all of them must use the same folder", code="processes-disagree")
         if found is None:
             self.progress.note("no checkpoint yet: starting from the beginning")
             return

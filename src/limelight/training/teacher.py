@@ -123,10 +123,9 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
         reason = " ".join(str(error).split())[:160]
-        raise LimelightError(
-            f"cannot load the teacher {name!r} ({reason}); name a sentence-transformers model or its folder",
-            code="teacher-unknown",
-        ) from error
+        wrong = f"cannot load the teacher {name!r} ({reason})"
+        todo = "name a sentence-transformers model or its folder"
+        raise LimelightError(f"{wrong}; {todo}", code="teacher-unknown") from error
     return found
 
 

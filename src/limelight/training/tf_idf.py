@@ -152,10 +152,7 @@ def _weigh(row: np.ndarray, column: np.ndarray, count: np.ndarray, idf: np.ndarr
 
 
 def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
-    """The accuracy on each held-out split of the largest class alone and of TF-IDF; none for other tasks.
-
-    On large data TF-IDF is trained on a sample, so that it takes seconds: `train_rows` says how many.
-    """
+    """The accuracy on each held-out split of the largest class alone and of TF-IDF; none for other tasks."""
     held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
     if not find_task(dataset.task).is_class or not held_out:
         return {}

@@ -172,11 +172,7 @@ class TrainJob(Job):
         modules: Modules = OURS,
         loss: Any = None,
     ) -> Outcome:
-        """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
-
-        Options that the user has `given` and that have no effect are warned about, and with `preset_given`
-        also text options of the preset that differ from those of encoded data.
-        """
+        """Encode, train, choose the best epoch, test and save; warn about `given` options without effect."""
         need_torch()
         from .callbacks import check_callbacks
         from .context import choose_device, training_cores

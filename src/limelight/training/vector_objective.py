@@ -123,9 +123,9 @@ class VectorObjective(Objective):
         return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
 
     def measure_stored(self, network: Network, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """Cosine to the teacher, overlap of rows and the words that each reads, on the held-out texts.
+        """The cosine and the rows on the held-out texts, of the reader as it is stored: rounded.
 
-        The reader is measured as it is stored, rounded, and the network has these weights afterwards.
+        The network has these weights afterwards.
         """
         stored = as_stored(weights)
         with torch.no_grad():
@@ -152,10 +152,7 @@ def encode(network: Network, split: Split, spelled: SpelledWords) -> Tensor:
 def describe_rows(
     network: Network, split: Split, spelled: SpelledWords, vocabulary: Sequence[str]
 ) -> dict[str, Any]:
-    """For each row of M, the words it reads and its name; and how much rows overlap.
-
-    That is the mean product of the attention of two rows, 1 for rows that read the same one word.
-    """
+    """The words and the name of each row of M, and the mean product of the attention of two rows."""
     found, overlap = [], 0.0  # ids, A, lengths
     for rows, output in read_batches(network, split, plan_batches(network, split), spelled):
         batch, A = gather(split, rows), output.A.float()  # (batch, r, n)
@@ -224,10 +221,7 @@ GRAM_RIDGE = 0.1  # for `start_grams`: a word is the mean of some twenty
 
 
 def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """(words, size) float32: the principal components of word vectors, scaled; words without one get noise.
-
-    A word without a vector is a row of zeros.
-    """
+    """(words, size) float32: the principal components of word vectors, scaled; noise where these are zero."""
     found = vectors.any(axis=1)
     noise = np.random.default_rng(seed).normal(0, SPREAD, (len(vectors), size)).astype(np.float32)
     if not found.any():
@@ -248,8 +242,7 @@ def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
 def start_grams(table: Tensor, grams: Tensor, stems: Tensor, count: int) -> Tensor:
     """(count + 1, d): the n-grams that spell the known words best, with the other known words in them.
 
-    `table` (words, d) has the vectors of all known words; `grams` and `stems` (words, ...) the pieces of
-    each, 0 for none.
+    The words are in `table` (words, d), their pieces in `grams` and `stems` (words, ...), 0 for none.
     """
     X = _means(grams, count + 1)
     rest = table - _means(stems, len(table)) @ table

@@ -86,10 +86,8 @@ class Graph:
         opsets = [(8, _message((1, domain), (2, OPSETS[domain]))) for domain in sorted(self._domains)]
         model = _message((1, IR_VERSION), (2, "limelight"), (7, graph), *opsets)
         if len(model) > MAX_BYTES:
-            raise LimelightError(
-                f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}",
-                code="too-large",
-            )
+            wrong = f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}"
+            raise LimelightError(wrong, code="too-large")
         return model
 
 

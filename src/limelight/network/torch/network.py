@@ -211,8 +211,7 @@ def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T
 def initialise(network: nn.Module) -> None:
     """LSTM weights N(0, 0.1), gated tensors within 0.00398, the rest Glorot-uniform; all biases 0.
 
-    The word vectors are not touched: they come from a file, or from `WordEmbedding`. Nor is a module of the
-    user's own.
+    Neither the word vectors nor a module of the user's own are touched.
     """
     own = [each for each in network.modules() if isinstance(each, ModuleEncoder | ModulePooling)]
     foreign = {module for each in own for module in each.modules()}

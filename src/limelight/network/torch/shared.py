@@ -35,10 +35,7 @@ class Dropout(nn.Dropout):
 
 
 def missing_columns(x: Tensor, width: int) -> int:
-    """How many zeros to add beside `width` numbers: in bf16 on a GPU, up to a multiple of 8.
-
-    Matrix products of other widths take several times as long there.
-    """
+    """How many zeros bring a width to a multiple of 8: products of others are slow in bf16 on a GPU."""
     return -width % 8 if x.is_cuda and x.dtype == torch.bfloat16 else 0
 
 
