@@ -85,16 +85,6 @@ EMBEDDINGS = {  # one option until 0.2 -> encoder and pooling
 }  # fmt: skip
 
 
-def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with `encoder` and `pooling` in place of `embedding`, which 0.2 had."""
-    found = dict(options)
-    if (was := found.pop("embedding", None)) is None:
-        return found
-    check_choice("embedding", was, EMBEDDINGS)
-    encoder, pooling = EMBEDDINGS[was]
-    return {**found, "encoder": encoder, "pooling": pooling}
-
-
 def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options under their present names, without those that are gone."""
     for name, (left, where) in REMOVED.items():
@@ -103,4 +93,8 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
             wrong = f"{name} is {was!r}, which only Limelight 0.1 knows; this version has only {left!r}"
             raise LimelightError(wrong, code="option-removed")
     kept = {RENAMED.get(name, name): value for name, value in options.items() if name not in GONE}
-    return split_embedding({k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)})
+    found = {k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)}
+    if (was := found.pop("embedding", None)) is not None:
+        check_choice("embedding", was, EMBEDDINGS)
+        found["encoder"], found["pooling"] = EMBEDDINGS[was]
+    return found

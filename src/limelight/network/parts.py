@@ -7,7 +7,7 @@ A new encoder, pooling or head is an entry in a table below, a module in `torch/
 `onnx/layers.py` and a float64 version in tests/reference.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ import numpy as np
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError, bad_value
 from .modules import OURS, Modules
+from .quantise import Weights
 
-Weights = Mapping[str, np.ndarray]
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
@@ -313,7 +313,7 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modul
     }
 
 
-def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
+def check_weights(weights: Weights, expected: Shapes) -> None:
     """Raise unless `weights` are exactly the expected tensors, float32 and finite."""
     check_names(set(weights), set(expected))
     for name, shape in expected.items():

@@ -19,7 +19,6 @@ from ..text.dataset import Dataset, Split
 from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
-from .progress import format_measure
 from .starting_network import (
     FOLDS,
     MAX_ROWS,
@@ -112,7 +111,9 @@ class LabelObjective(Objective):
             if found.score is not None and "dev" not in self.dataset.splits:
                 what = "encoder" if self.modules else "reader"
                 how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
-                note(f"{format_measure(self.measure, found.score)}: {how}")
+                name, x = self.measure, found.score
+                score = f"{x:.1%} right" if name == "accuracy" else f"{name} {x:.3f}"
+                note(f"{score}: {how}")
             if self.task.one_class and fits_map(network, train, len(self.dataset.labels)):
                 note(f"fitting the reader's vectors to the {len(self.dataset.labels)} classes")
                 fit_map(network, train, self.weights)

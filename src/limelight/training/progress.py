@@ -110,15 +110,6 @@ class Progress:
         return f"{self.at_most}{_format_time(rows / max(self._speed(), 1e-9))}"
 
 
-def format_measure(name: str, value: float) -> str:
-    """A score with its name.
-
-    >>> format_measure("accuracy", 0.5), format_measure("f1", 0.5)
-    ('50.0% right', 'f1 0.500')
-    """
-    return f"{value:.1%} right" if name == "accuracy" else f"{name} {value:.3f}"
-
-
 def _format_figures(figures: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
 

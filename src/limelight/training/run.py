@@ -29,7 +29,7 @@ from ..text.tasks import find_task
 from .callbacks import Callback, check_callbacks
 from .checkpoint import Checkpoints, State, select_prefix
 from .context import RunContext, choose_device, run_context
-from .evaluate import is_finished, logits, set_first, update_best
+from .evaluate import is_finished, logits, update_best
 from .job import checkpoints
 from .label_objective import LabelObjective
 from .loss import TASK_LOSSES, BatchLoss
@@ -218,7 +218,9 @@ class TrainingRun:
         """What is fitted before the first step is the best so far, until an epoch is better."""
         if self.objective.fit_start(self.stepper, self.progress.note):
             scores, figures = self.objective.evaluate(self.network, self.processes)
-            set_first(self.state, scores, figures)
+            self.state.first = {"steps": 0, **figures}
+            if scores is not None:
+                self.state.best_accuracy, self.state.best_loss = scores.weighted or scores[:2]
             self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
             self.progress.first(figures)
         elif not self.recipe.training.epochs:

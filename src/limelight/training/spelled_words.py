@@ -100,10 +100,7 @@ def uniform(rows: Tensor, n: int, step: Tensor, seed: int) -> Tensor:
 
 
 def misspellings(word: str, seed: int) -> list[str]:
-    """VARIANTS misspellings of a word: two letters swapped, one left out, or one doubled.
-
-    Short words and those with other signs than letters stay as they are.
-    """
+    """VARIANTS misspellings of a word of some letters: two swapped, one left out, or one doubled."""
     if len(word) < SHORTEST or not word.isalpha():
         return [word] * VARIANTS
     choose = random.Random(f"{seed} {word}")

@@ -135,10 +135,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None, strength: float | None = None, most: int = MAX_ROWS,
 ) -> FirstHead:  # fmt: skip
-    """Fit the last layer to `most` rows; the first `real` ones, which others repeat, cross-validate.
-
-    With a `strength` that is known, none do.
-    """
+    """Fit the last layer to `most` rows; unless the `strength` is known, the first `real` cross-validate."""
     rows = draw_rows(split, most, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -274,11 +271,8 @@ def fit_new_classes(
 def fit_rows(
     V: Tensor, Z: Tensor, y: Tensor, w: Tensor, new: Sequence[int], strength: float = DEFAULT_STRENGTH
 ) -> tuple[Tensor, Tensor]:
-    """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
-
-    Of many features f, only the directions of the n rows V (n, f) matter.
-    """
-    many = V.shape[1] > len(V)
+    """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others."""
+    many = V.shape[1] > len(V)  # features: then only the directions of the rows V (n, f) matter
     L = _coordinates(V) if many else V
     columns = torch.tensor(list(new), device=V.device)
 

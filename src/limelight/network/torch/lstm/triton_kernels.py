@@ -83,12 +83,9 @@ def _launch(batch: int, u: int, inner: int) -> tuple[tuple[int, int, int], dict[
     rows, units = (16, 16) if batch <= 32 else (16, 32) if batch <= 128 else (64, 32)
     warps, stages = (4, 4) if 32 < batch <= 128 else (4, 3)
     tf32 = torch.backends.cudnn.allow_tf32  # as cuDNN's own LSTM does
+    grid = 2, triton.cdiv(u, units), triton.cdiv(batch, rows)
     sizes = {"ROWS": rows, "UNITS": units, "INNER": inner, "PRECISION": "tf32" if tf32 else "ieee"}
-    return (2, triton.cdiv(u, units), triton.cdiv(batch, rows)), {
-        **sizes,
-        "num_warps": warps,
-        "num_stages": stages,
-    }
+    return grid, {**sizes, "num_warps": warps, "num_stages": stages}
 
 
 if triton is not None:
