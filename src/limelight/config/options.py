@@ -20,7 +20,7 @@ def option(
     help: str,
     *,
     choices: tuple[str, ...] = (),
-    further: tuple[str, ...] = (),
+    further: tuple[str, ...] = (),  # choices that stand in recipes, but nobody types them
     low: float | None = None,
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
@@ -28,10 +28,7 @@ def option(
     flag: bool = True,
     metavar: str = "",
 ) -> Any:
-    """A dataclass field: `basic` ones are in the short help, those without a `flag` are set by presets alone.
-
-    `further` choices stand in recipes, but nobody types them.
-    """
+    """A dataclass field: `basic` ones are in the short help; without a `flag`, presets alone set it."""
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
     about = {"help": help, **values, "further": further, "needs": conditions, "basic": basic, "flag": flag}

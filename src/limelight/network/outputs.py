@@ -15,11 +15,7 @@ def activate(task: str, logits: np.ndarray) -> np.ndarray:
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """Vectors (..., size) of length 1; zeros stay zeros.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Vectors (..., size) of length 1; zeros stay zeros."""
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return np.asarray(v / np.where(length > 0, length, 1))
 
@@ -27,9 +23,8 @@ def unit(v: np.ndarray) -> np.ndarray:
 def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """(labels,): the probability from which on each label is predicted, chosen on labelled texts.
 
-    It lies between that with the highest F1 of all labels together and that with the label's own highest F1,
-    the nearer to the latter the more texts have the label: of few, the best threshold is chance. Between
-    means on the scale of logits.
+    It lies, on the scale of logits, between those with the highest F1 of all labels and of this one, the
+    nearer to the latter the more texts have the label: of few, the best threshold is chance.
     """
     common = _best_threshold(P.ravel(), truth.ravel())
     own = np.array([_best_threshold(p, true) for p, true in zip(P.T, truth.T, strict=True)])

@@ -1,8 +1,7 @@
 """Weights as one model.safetensors, written small and read without trusting any of it.
 
-Tensors are float32, or in few bits with float16 scales beside them (`quantise.py`): word vectors in 4 bits as
-bytes `words.weight` (n, d / 2) and `words.weight.scale` (n, d / 32); a reader's matrices in int8, with a
-scale for each line.
+Tensors are float32, or in few bits with float16 scales beside them (`quantise.py`): word vectors in 4 bits, a
+reader's matrices in int8 (docs/format.md).
 """
 
 from collections.abc import Mapping
@@ -68,10 +67,7 @@ def unpack_all(stored: Weights) -> dict[str, np.ndarray]:
 
 
 def read_weights(content: bytes, expected: Shapes, file: str = FILE) -> dict[str, np.ndarray]:
-    """Exactly the expected tensors in float32; in the file they are side by side, nothing between or after.
-
-    Shapes are checked in the header, before anything is unpacked.
-    """
+    """Exactly the expected tensors in float32; shapes are checked before anything is unpacked."""
     locations = tensor_locations(content, expected, file)
     layout = _layout(header_of(content, file)[0], expected)
     return unpack_all({

@@ -81,11 +81,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     about = _read_description(path)
     with _tidy_reading(path):
         check_memory(path.stat().st_size, path.name)
-        with safetensors.safe_open(path, "pt") as file:
-            has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
-        if (has_checksum or about["format"] > 1) and not _is_intact(path):
-            raise _damaged(path, "is damaged: its checksum does not match")
         tensors = load_file(path)
+        if (CHECKSUM in tensors or about["format"] > 1) and not _is_intact(path):
+            raise _damaged(path, "is damaged: its checksum does not match")
     tensors.pop(CHECKSUM, None)
     return tensors, about
 
@@ -194,8 +192,7 @@ class Checkpoints:
     def _tidy(self) -> None:
         """Keep the newest two readable checkpoints and their best weights.
 
-        The newest best weights stay too: the disk may have been full when their checkpoint was written. If
-        there is neither, all best weights stay.
+        The newest best weights stay too, as the disk may have been full after them; without either, all stay.
         """
         kept, bests = 0, set()
         if self.best_epoch is not None:

@@ -1,8 +1,7 @@
 """A job of `train` or `pretrain`: its folder `OUT.run`, and how it is saved, resumed and shared by processes.
 
-The folder holds `run.json`, `data` (the encoded tables) and the checkpoints. One process owns it at a time,
-and a failed run leaves it only if useful. At the end the complete folder `OUT` appears at once, and `OUT.run`
-is removed.
+The folder holds `run.json`, `data` (the encoded tables) and the checkpoints. One process owns it at a
+time, and a failed run leaves it only if useful. At the end `OUT` appears at once, and `OUT.run` is removed.
 """
 
 import json

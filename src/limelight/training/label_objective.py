@@ -16,6 +16,7 @@ from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
+from ..text.tasks import find_task
 from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
@@ -99,8 +100,8 @@ class LabelObjective(Objective):
         from_vectors, labels = self._starts_from_vectors(network), self.dataset.labels
         known = set(self.start.labels if self.start else ())  # the classes of the model to start from
         new = [k for k, label in enumerate(labels) if label not in known]
-        if not self.task.fits_new_classes or len(new) == len(labels):
-            new = []
+        if find_task(self.dataset.task).has_several or len(new) == len(labels):
+            new = []  # a label that is a classifier of its own starts at random
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:

@@ -26,9 +26,7 @@ class TaskLoss(NamedTuple):
     scores: RowFigures  # higher is better, 1 at most
     measure: str  # what the mean of the scores is called
     first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
-    fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
     standardises: bool = False  # labels are scaled to mean 0 and variance 1
-    chooses_thresholds: bool = False  # from when on a label is given, on the development set
     one_class: bool = False  # the answer is the most probable class, which no temperature changes
 
 
@@ -73,9 +71,7 @@ CLASSIFICATION = TaskLoss(cross_entropy, lambda Z, y: Z.argmax(dim=1) == y, "acc
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
-    "multi-label": TaskLoss(
-        binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
-    ),
+    "multi-label": TaskLoss(binary_cross_entropy, row_f1, "f1"),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
     "regression": TaskLoss(  # the mean score is R2, if the labels have mean 0 and variance 1
         squared_error, lambda Z, y: 1 - squared_error(Z, y), "r2", "ridge regression", standardises=True

@@ -37,9 +37,7 @@ class Progress:
         else:
             print(line, file=self.stream, flush=True)
 
-    def begin_epoch(
-        self, epoch: int, epochs: int, rows: int, done: int, may_stop_early: bool = False
-    ) -> None:
+    def begin_epoch(self, epoch: int, epochs: int, rows: int, done: int, may_stop_early: bool) -> None:
         """An epoch starts, or resumes after `done` rows; it may be the last, by patience."""
         self.at_most = "at most " if may_stop_early else ""
         self.epoch, self.epochs, self.rows, self.done, self.begun = epoch, epochs, rows, done, done

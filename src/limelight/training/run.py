@@ -93,7 +93,7 @@ def fit(
     if scale:
         unscale(fitted.network, scale)
     fitted.splits.update(dataset.splits)
-    if TASK_LOSSES[dataset.task].chooses_thresholds and "dev" in dataset.splits:
+    if find_task(dataset.task).has_several and "dev" in dataset.splits:
         P = activate(dataset.task, fitted.logits("dev"))
         fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
     return fitted

@@ -1,9 +1,8 @@
 """Which words of a batch are spelled from their pieces in training, and with which typing errors.
 
-Words outside the vocabulary always are. Known words are too at times, the rarer the more often, so that the
-pieces learn; and some are misspelled, as people misspell them, while the teacher saw them as they were.
-Random choices depend on the seed, the step and the place in the batch alone: a run on several processes, or a
-resumed one, makes the same.
+Words outside the vocabulary always are, known words at times, the rarer the more often, so that the pieces
+learn; some are misspelled, which the teacher does not see. Random choices depend on the seed, the step and
+the place in the batch alone: a run on several processes, or a resumed one, makes the same.
 """
 
 import random
@@ -35,9 +34,8 @@ class SpelledWords:
         stems = {word: id for id, word in enumerate(vocabulary[:known]) if id >= len(SPECIAL)}
 
         def tables(words: Sequence[str]) -> list[Tensor]:
-            return [
-                torch.from_numpy(table).to(device) for table in piece_tables(words, recipe.buckets, stems)
-            ]
+            found = piece_tables(words, recipe.buckets, stems)
+            return [torch.from_numpy(table).to(device) for table in found]
 
         self.pieces = tables(vocabulary)  # (words, MAX_GRAMS), (words, MAX_STEMS)
         for table in self.pieces:

@@ -1,10 +1,9 @@
 """The network that a run starts with: random weights, word vectors, or those of a reader or a model.
 
-From a reader, the classifier starts as logistic regression on the reader's vectors (for several labels one
-for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
-reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
-From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
-With many rows a run from a reader also ends with such a fit, of what the best network reads.
+From a reader, the classifier starts as logistic or ridge regression on the reader's vectors: a random one
+would pull the reader towards itself before it has learnt anything, and with few rows this is most of what can
+be learnt. From a trained model, only new classes are fitted: random ones would take long to catch up. With
+many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
 import copy
@@ -325,9 +324,8 @@ def read_features(
 
 # ---------------------------------------------------------------- many classes, few texts each
 
-# A reader's map fitted to the classes, so that vectors of one class lie together: the supervised contrastive
-# loss of Khosla et al. (2020) on the reader's last map alone. SetFit tunes the whole encoder; here rows are
-# read once, and what decided stays an exact sum. What it gives is in docs/log/2026-11-19-many-classes.md.
+# A reader's last map fitted to the classes by the supervised contrastive loss of Khosla et al. (2020): rows
+# are read once, and what decided stays an exact sum. What it gives is in docs/log/2026-11-19-many-classes.md.
 MIN_CLASSES = 15  # with 10, nothing was gained
 MAX_CONTRASTED = 2000  # rows: each is compared with each, and more were not tried
 STEPS, LENGTH = 20, 0.006  # of a step, by the length of the map: longer ways fit the texts, not the classes

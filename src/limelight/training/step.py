@@ -328,7 +328,8 @@ class DeviceFeed:
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
         """The batch of these rows (anywhere), padded to `width`: no other shapes, so it can be captured."""
-        assert width is not None
+        if width is None:
+            raise ValueError("a batch on the device needs a width")
         rows = rows.to(self.device)
         first, *second = (_gather(*side, rows, width) for side in self.sides)  # type: ignore[arg-type]
         labels = torch.zeros_like(rows) if self.labels is None else self.labels[rows]

@@ -128,9 +128,7 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         raise LimelightError(f"{wrong}; {todo}", code="teacher-unknown") from error
 
 
-def encode_shards(
-    encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool = True
-) -> None:
+def encode_shards(encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool) -> None:
     """Write the vectors of all texts, but those of the files that are already there.
 
     Of each of those the teacher is asked for the first text again: it may not be the teacher that wrote it.

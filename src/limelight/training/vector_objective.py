@@ -123,10 +123,7 @@ class VectorObjective(Objective):
         return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
 
     def measure_stored(self, network: Network, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """The cosine and the rows on the held-out texts, of the reader as it is stored: rounded.
-
-        The network has these weights afterwards.
-        """
+        """The cosine and the rows on the held-out texts, with the rounded weights, which the network keeps."""
         stored = as_stored(weights)
         with torch.no_grad():
             for name, x in network.state_dict().items():
@@ -263,8 +260,7 @@ def _means(rows: Tensor, size: int) -> Tensor:
 def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, seed: int) -> np.ndarray:
     """(known, vector): the word vectors whose mean over a sentence is nearest to the teacher's vector of it.
 
-    Ridge regression by conjugate gradients over a sample of the sentences: where the teacher cannot be asked
-    about single words.
+    Ridge regression over a sample of the sentences, for a teacher that cannot be asked about single words.
     """
     random = np.random.default_rng([seed, 2])
     rows = np.sort(random.permutation(len(split))[:SENTENCES])

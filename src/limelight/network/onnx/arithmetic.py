@@ -14,8 +14,8 @@ OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hype
 class Float32:
     """Products in float32. Every weight enters the graph exactly as it was trained and saved.
 
-    Where ONNX needs another layout, the graph rearranges the weight once, on loading. A file can therefore
-    contain the graph alone and point to the bytes of model.safetensors.
+    Where ONNX needs another layout, the graph rearranges it on loading, so that a file can contain the graph
+    alone and point to the bytes of model.safetensors.
     """
 
     def __init__(self, graph: Graph, weights: Mapping[str, np.ndarray]) -> None:

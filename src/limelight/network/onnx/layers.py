@@ -230,10 +230,8 @@ def export_onnx(
     features = M
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
-        first, second = (
-            g.op("Gather", M, g.op("Gather", pairs, g.constant(k, "int64"), axis=1)) for k in (0, 1)
-        )
-        features = pair_features(net, recipe, first, second)
+        places = (g.op("Gather", pairs, g.constant(k, "int64"), axis=1) for k in (0, 1))
+        features = pair_features(net, recipe, *(g.op("Gather", M, place) for place in places))
     output = classify(net, recipe, features)
     if recipe.is_reader:
         g.output("vector", output, "float32", "batch", recipe.vector_size)

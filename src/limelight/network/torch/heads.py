@@ -210,10 +210,7 @@ class GatedEncoder(nn.Module):
 
 
 def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
-    """batcheddot(M_p, W_p) * batcheddot(M_h, W_h): (batch, rows, out), with a matrix for each row.
-
-    M (2 * batch, rows, in) holds M_p and then M_h; W_p and W_h are (rows, in, out).
-    """
+    """batcheddot(M_p, W_p) * batcheddot(M_h, W_h), of M (2 * batch, rows, in): M_p, and then M_h."""
     if M.is_cuda:
         return _Gated.apply(M, W_p, W_h)
     M_p, M_h = M.chunk(2)

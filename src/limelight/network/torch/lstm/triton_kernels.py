@@ -1,9 +1,8 @@
 """The bidirectional LSTM on a GPU: one small Triton kernel per time step, for both directions at once.
 
-cuDNN needs about 7 microseconds per step and direction at the paper's sizes, most of it waiting. Here a step
-is one kernel: the recurrent product, the gates and the new state of all sentences in both directions.
-Kernels follow each other without a gap once a training step is captured as a CUDA graph. Each kernel finds
-its words by the sentence's length: nothing is reversed or moved, and padding is never read.
+cuDNN needs about 7 microseconds per step and direction at the paper's sizes, most of it waiting. Here kernels
+follow each other without a gap once a training step is captured as a CUDA graph. Each finds its words by the
+sentence's length: nothing is reversed or moved, and padding is never read.
 """
 
 from typing import Any
