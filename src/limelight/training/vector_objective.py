@@ -123,7 +123,7 @@ class VectorObjective(Objective):
         return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
 
     def measure_stored(self, network: Network, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """The cosine and the rows on the held-out texts, with the rounded weights, which the network keeps."""
+        """The cosine and the rows on the held-out texts, with rounded weights, which the network keeps."""
         stored = as_stored(weights)
         with torch.no_grad():
             for name, x in network.state_dict().items():
