@@ -94,7 +94,7 @@ def test_a_run_whose_recipe_the_table_decided_on_resumes(tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     stopped = job.run(show=False, callbacks=[Stop()])
-    assert stopped.interrupted
+    assert stopped.fitted.interrupted
     assert limelight.load(tmp_path / "m.run" / "best").recipe.text.start == "reader-fast"
     resumed = TrainJob.load(out).run(show=False, resume=True)
     assert len(resumed.fitted.history) == 2

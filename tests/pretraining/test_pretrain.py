@@ -359,6 +359,12 @@ def test_options_are_checked():
         ReaderRecipe().override(row=3)
 
 
+@pytest.mark.parametrize(("rows", "batch", "epochs"), [(2_000, 64, 40), (3_000_000, 2048, 5)])
+def test_batches_and_epochs_suit_the_texts(rows: int, batch: int, epochs: int):
+    found = ReaderRecipe().for_rows(rows)
+    assert (found.batch_size, found.epochs) == (batch, epochs)
+
+
 def test_a_run_that_is_killed_in_every_stage_ends_with_the_same_bytes(tmp_path):
     tests = Path(__file__).parents[1]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

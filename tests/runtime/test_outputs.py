@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight import Model
-from limelight.network.outputs import HALFWAY, activate, choose_thresholds
+from limelight.network.outputs import HALFWAY, activate, choose_thresholds, unit
 from limelight.text.metrics import OrdinalMetrics
 from limelight.text.tasks import CLASSIFICATION, MULTI_LABEL, REGRESSION, find_task
 from refusing import refuses
@@ -27,6 +27,10 @@ def model_of(options, pair=None, labels=("a", "b", "c"), **more) -> tuple[Model,
     network = network_of(recipe, pair is not None, len(labels))
     parts = {"weights": weights_of(network), "recipe": recipe, "tokenizer": tokenizer()}
     return Model.from_parts(**parts, labels=labels, pair=pair is not None, **more), network
+
+
+def test_a_vector_of_length_1_or_none():
+    assert unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
 
 
 def f1_of(predicted: np.ndarray, true: np.ndarray) -> float:

@@ -118,7 +118,7 @@ def test_the_newest_two_are_kept_with_their_best_weights(tmp_path: Path) -> None
         checkpoints.save(state, {"x": torch.tensor(1.0)}, weights if best >= 0 else None)
         kept = {number, max(number - 1, 0)}
         assert {int(p.stem[-9:]) for p in tmp_path.glob("checkpoint-*")} == kept
-        found = Checkpoints(tmp_path, {}).newest()
+        found = Checkpoints(tmp_path, {}).newest({}, {})
         assert found is not None
         assert found.state == state
         assert (found.best or {"w": torch.tensor(-1.0)})["w"] == best
@@ -131,7 +131,7 @@ def test_the_newest_two_are_kept_with_their_best_weights(tmp_path: Path) -> None
 def test_weights_whose_checkpoint_found_no_room_stay(tmp_path: Path) -> None:
     kept = tmp_path / "best-0001.safetensors"
     write(kept, {"w": torch.ones(2)}, {"identity": {}})
-    Checkpoints(tmp_path).prepare([])
+    Checkpoints(tmp_path, {}).prepare([])
     assert kept.is_file()
 
 
@@ -348,7 +348,7 @@ def test_best_weights_do_not_fill_a_disk_that_has_no_room_for_checkpoints(
     assert read(tmp_path / "best-0005.safetensors")[0]["w"] == 5
     monkeypatch.undo()  # somebody made room
     checkpoints.save(state, {"x": torch.tensor(1.0)}, weights)
-    found = Checkpoints(tmp_path, {}).newest()
+    found = Checkpoints(tmp_path, {}).newest({}, {})
     assert found is not None
     assert (found.state, found.best) == (state, weights)
 

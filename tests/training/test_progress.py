@@ -102,7 +102,7 @@ def test_without_a_development_split_no_epoch_is_marked(capsys: pytest.CaptureFi
 
 def test_an_epoch_that_was_read_before_has_no_speed() -> None:
     shown = Progress(show=True, stream=(stream := io.StringIO()))
-    shown.begin_epoch(0, 1, rows=50, done=50)
+    shown.begin_epoch(0, 1, rows=50, done=50, may_stop_early=False)
     shown.end_epoch({"epoch": 1, "loss": 0.5, "penalty": 0.25, "accuracy": 0.75}, better=True)
     assert stream.getvalue() == "epoch 1/1  loss 0.5000  penalty 0.2500  train 75.00%\n"
 
@@ -116,7 +116,7 @@ def test_no_show_shows_nothing(clock: list[float], capfd: pytest.CaptureFixture[
 def test_figures_are_asked_for_rarely() -> None:
     """Each look costs a wait for the GPU."""
     shown = Progress(show=True, stream=io.StringIO())
-    shown.begin_epoch(0, 1, rows=1000, done=0)
+    shown.begin_epoch(0, 1, rows=1000, done=0, may_stop_early=False)
     for _ in range(1000):
         shown.step(1, lambda: pytest.fail("asked within the first seconds"))
     assert shown.done == 1000
@@ -124,7 +124,7 @@ def test_figures_are_asked_for_rarely() -> None:
 
 def test_time_left_counts_all_epochs_and_only_new_rows(clock: list[float]) -> None:
     shown = Progress(show=True, stream=io.StringIO())
-    shown.begin_epoch(1, 4, rows=100, done=40)  # at 20 s; each look takes 20 s
+    shown.begin_epoch(1, 4, rows=100, done=40, may_stop_early=False)  # at 20 s; each look takes 20 s
     shown.done = 60
     assert shown._speed() == 1  # 20 rows in 20 s: those of before do not count
     assert shown._time_left() == "8 min 0 s"  # 40 + 2 * 100 rows at half a row per second

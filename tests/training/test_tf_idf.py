@@ -39,13 +39,14 @@ def terms(split: Split) -> list[list[tuple]]:
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("balanced", [False, True])
 def test_it_is_that_of_scikit_learn(pair: bool, balanced: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tf_idf, "FLAT", 1e-6)
+    for name, value in (("FLAT", 1e-6), ("STRENGTH", 3.0), ("MIN_PAIRS", 1)):
+        monkeypatch.setattr(tf_idf, name, value)
     train, test = some_rows(80, 0, pair), some_rows(60, 1, pair)
     words = TfidfVectorizer(analyzer=lambda row: row, sublinear_tf=True)
     X, y = words.fit_transform(terms(train)), np.asarray(train.labels)
     theirs = LogisticRegression(C=3.0, max_iter=1000, tol=1e-8, class_weight="balanced" if balanced else None)
     theirs.fit(X, y, sample_weight=train.weights)
-    ours = fit_tf_idf(train, WORDS, CLASSES, strength=3.0, balanced=balanced)
+    ours = fit_tf_idf(train, WORDS, CLASSES, np.arange(len(train)), balanced)
     order = [words.vocabulary_[key(code)] for code in ours.codes.tolist()]
     np.testing.assert_allclose(ours.idf, words.idf_[order], rtol=1e-6)
     np.testing.assert_allclose(ours.W.numpy(), theirs.coef_.T[order], atol=2e-3)
@@ -61,7 +62,7 @@ def key(code: int) -> tuple[int, ...]:
 
 def test_many_rows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
     train, test = some_rows(80, 0), some_rows(60, 1)
-    fitted = fit_tf_idf(train, WORDS, CLASSES)
+    fitted = fit_tf_idf(train, WORDS, CLASSES, np.arange(len(train)), False)
     whole = fitted.predict(test)
     monkeypatch.setattr(tf_idf, "_WORDS_AT_ONCE", 20)
     np.testing.assert_array_equal(fitted.predict(test), whole)
@@ -69,7 +70,8 @@ def test_many_rows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_row_of_unknown_terms_gets_the_commonest_class():
     train = Split(np.array([2, 3, 4, 3]), np.ones(4, int), np.array([0, 1, 2, 1]))
-    assert fit_tf_idf(train, 9, 3).predict(Split(np.array([8]), np.array([1]))).tolist() == [1]
+    fitted = fit_tf_idf(train, 9, 3, np.arange(4), False)
+    assert fitted.predict(Split(np.array([8]), np.array([1]))).tolist() == [1]
 
 
 def test_a_sample_is_bounded_by_rows_words_and_classes(monkeypatch: pytest.MonkeyPatch):

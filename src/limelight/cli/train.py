@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     job = _job(args)
     given, preset_given = given_options(args), bool(args.preset)
     outcome: Outcome = run_job(args, job, given=given, preset_given=preset_given)
-    if outcome.interrupted:
+    if outcome.fitted.interrupted:
         trained = outcome.fitted.state.is_model
         kept = f"; the best model so far is in {outcome.out}" if trained else ""
         return print_resume(job, kept) if outcome.facts or not trained else 1

@@ -20,7 +20,7 @@ def option(
     help: str,
     *,
     choices: tuple[str, ...] = (),
-    further: tuple[str, ...] = (),
+    further: tuple[str, ...] = (),  # choices that stand in recipes, but nobody types them
     low: float | None = None,
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
@@ -28,10 +28,7 @@ def option(
     flag: bool = True,
     metavar: str = "",
 ) -> Any:
-    """A dataclass field: `basic` ones are in the short help, those without a `flag` are set by presets alone.
-
-    `further` choices stand in recipes, but nobody types them.
-    """
+    """A dataclass field: `basic` ones are in the short help; without a `flag`, presets alone set it."""
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
     about = {"help": help, **values, "further": further, "needs": conditions, "basic": basic, "flag": flag}
@@ -57,12 +54,7 @@ def check_value(f: dataclasses.Field, value: Any) -> None:
 
 
 def to_builtin(value: Any) -> Any:
-    """A Python number for a numpy one, which hyper-parameter searches pass.
-
-    >>> import numpy
-    >>> to_builtin(numpy.float64(0.5)), to_builtin("adam")
-    (0.5, 'adam')
-    """
+    """A Python number for a numpy one, which hyper-parameter searches pass."""
     return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
 
 
@@ -90,33 +82,16 @@ EMBEDDINGS = {  # one option until 0.2 -> encoder and pooling
 }  # fmt: skip
 
 
-def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with `encoder` and `pooling` in place of `embedding`, which 0.2 had.
-
-    >>> split_embedding({"embedding": "max", "rows": 8})
-    {'rows': 8, 'encoder': 'bilstm', 'pooling': 'max'}
-    """
-    found = dict(options)
-    if (was := found.pop("embedding", None)) is None:
-        return found
-    check_choice("embedding", was, EMBEDDINGS)
-    encoder, pooling = EMBEDDINGS[was]
-    return {**found, "encoder": encoder, "pooling": pooling}
-
-
 def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options under their present names, without those that are gone.
-
-    >>> upgrade({"rate": 0.06, "label_smoothing": 0.1, "rows": 8})
-    {'learning_rate': 0.06, 'rows': 8}
-    >>> upgrade({"head": "pruned", "head_layers": 2})
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: head_layers is 2, which only Limelight 0.1 knows; this version has only 1
-    """
+    """The options under their present names, without those that are gone."""
     for name, (left, where) in REMOVED.items():
         matters = all(options.get(key, value) == value for key, value in where.items())
         if matters and (was := options.get(name, left)) != left:
             wrong = f"{name} is {was!r}, which only Limelight 0.1 knows; this version has only {left!r}"
             raise LimelightError(wrong, code="option-removed")
     kept = {RENAMED.get(name, name): value for name, value in options.items() if name not in GONE}
-    return split_embedding({k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)})
+    found = {k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)}
+    if (was := found.pop("embedding", None)) is not None:
+        check_choice("embedding", was, EMBEDDINGS)
+        found["encoder"], found["pooling"] = EMBEDDINGS[was]
+    return found

@@ -144,24 +144,12 @@ class Choice(NamedTuple):
 
 
 def given_to_choose(preset: str, given: Collection[str]) -> list[str] | None:
-    """The options that the user has given, if these leave the choice open.
-
-    >>> given_to_choose("auto", ["seed"]), given_to_choose("small", []), given_to_choose("auto", ["rows"])
-    (['seed'], None, None)
-    """
+    """The options that the user has given, if these leave the choice open."""
     return sorted(given) if preset == AUTO and not SETTLED & set(given) else None
 
 
 def choose(size: Size) -> Choice:
-    """The choice for a table of this size.
-
-    >>> choose(Size(rows=100, words=1_200, classes=10))
-    Choice(preset='small', options={'epochs': 0})
-    >>> choose(Size(rows=18_700, words=380_000, classes=5))
-    Choice(preset='small', options={'learning_rate': 0.001, 'epochs': 1})
-    >>> choose(Size(rows=3_000, words=610_000, classes=5))
-    Choice(preset='fast', options={'learning_rate': 0.001, 'epochs': 2})
-    """
+    """The choice for a table of this size."""
     if size.rows < MIN_CLASS_ROWS * size.classes and not size.pair:
         return Choice(BASE, {"epochs": 0})
     if size.words <= FOUR_EPOCHS:
@@ -173,12 +161,7 @@ def choose(size: Size) -> Choice:
 
 
 def describe(recipe: Recipe, choice: Choice, size: Size, cores: int) -> str:
-    """What was chosen; how long that takes on so many idle cores, if any, and what else takes another time.
-
-    >>> size = Size(rows=1_000, words=200_000, classes=5)
-    >>> print(describe(choose(size).apply(preset("small")), choose(size), size, cores=2))
-    1,000 rows of 200 words: chose preset small, epochs 1, about 55 s; small as it comes 3 min, fast 15 s
-    """
+    """What was chosen; how long that takes on so many idle cores, and what else takes another time."""
     rows = f"{size.rows:,} rows of {size.words / max(size.rows, 1):,.0f} words"
     chosen = f"{rows}: chose preset {choice.preset}, epochs {recipe.training.epochs}"
     if not cores:

@@ -60,11 +60,7 @@ class ReaderRecipe:
             raise bad_value(f"word_size is {self.word_size}; it must be a multiple of {GROUP}")
 
     def override(self, **options: Any) -> ReaderRecipe:
-        """The same recipe with some options changed.
-
-        >>> ReaderRecipe().override(rows=8).rows
-        8
-        """
+        """The same recipe with some options changed."""
         known = [f.name for f in dataclasses.fields(self)]
         if unknown := [name for name in options if name not in known]:
             hint = f"the options are: {', '.join(known)}"
@@ -72,12 +68,7 @@ class ReaderRecipe:
         return dataclasses.replace(self, **{name: to_builtin(value) for name, value in options.items()})
 
     def for_rows(self, rows: int) -> ReaderRecipe:
-        """The recipe with a batch size and a number of epochs that suit this many texts.
-
-        >>> small, large = ReaderRecipe().for_rows(2_000), ReaderRecipe().for_rows(3_000_000)
-        >>> (small.batch_size, small.epochs), (large.batch_size, large.epochs)
-        ((64, 40), (2048, 5))
-        """
+        """The recipe with a batch size and a number of epochs that suit this many texts."""
         most = 2 ** max(3, int(math.log2(max(rows / FEWEST_BATCHES, 1))))
         batch = self.batch_size or min(LARGEST_BATCH, most)
         epochs = max(1, min(MOST_EPOCHS, round(STEPS / math.ceil(rows / batch))))

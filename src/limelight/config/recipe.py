@@ -371,9 +371,6 @@ def unused_options(
     """The options in `given` that have no effect in this recipe, or on data of this kind, and why.
 
     An option that is switched off (0 or False) is not reported: its user gets what they asked for.
-
-    >>> unused_options(Recipe().override(pooling="max", rows=8), ["pooling", "rows"])
-    {'rows': "rows has no effect: it needs pooling 'self-attention'"}
     """
     values = recipe.values()
     state = SimpleNamespace(**values, has_dev=has_dev, pairs=pairs)

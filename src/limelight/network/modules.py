@@ -1,20 +1,7 @@
 """An encoder or a pooling of the user's own: what a PyTorch module must have to take the place of ours.
 
-An encoder has
-`size`      the width of H
-`reads`     "vectors" (the default) or "words"
-`forward`   of a module that reads vectors: (S, lengths) -> H. S (batch, n, d) are the word vectors, lengths
-            (batch,) how many words each text has; what is behind them is padding.
-            Of one that reads words: (words) -> H. words is a list of lists of strings, one for each text; an
-            empty string stands for a text without words. n is the length of the longest list.
-H           (batch, n, size), a state for each word. Padding may hold anything finite: it is not read.
-
-A state for each of Limelight's words, and not for pieces of them: so pictures, what decided and trust go by
-words, whatever the module makes of them inside. A pooling has
-`rows`      the rows of M
-`forward`   (H, lengths) -> (M, A): M (batch, rows, size), and A (batch, rows, n), how much each row reads of
-            each word, 0 or more
-docs/network.md has examples.
+docs/network.md has their attributes, the shapes they take and give, and examples. A state is of one of
+Limelight's words, not of a piece: so pictures, what decided and trust go by words, whatever happens inside.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,12 +33,7 @@ OURS = Modules()
 
 
 def check_modules(modules: Modules) -> dict[str, Any]:
-    """The options of a recipe that modules settle, or an error about what they lack.
-
-    >>> check_modules(Modules(encoder=len))
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: encoder is a builtin_function_or_method; it must be a torch.nn.Module
-    """
+    """The options of a recipe that modules settle, or an error about what they lack."""
     for part, module in modules.named.items():
         if not (callable(module) and hasattr(module, "state_dict")) or isinstance(module, type):
             is_class = isinstance(module, type)
@@ -104,11 +86,7 @@ def recipe_with(recipe: Recipe, modules: Modules, given: Iterable[str] = ()) -> 
 
 
 def split_modules(options: Mapping[str, Any]) -> tuple[dict[str, Any], Modules]:
-    """The options of a recipe without modules among them, and the modules.
-
-    >>> split_modules({"encoder": "cnn", "rows": 8})
-    ({'encoder': 'cnn', 'rows': 8}, Modules(encoder=None, pooling=None))
-    """
+    """The options of a recipe without modules among them, and the modules."""
     own = {part: options[part] for part in Modules._fields if not isinstance(options.get(part), str | None)}
     return {name: value for name, value in options.items() if name not in own}, Modules(**own)
 

@@ -10,20 +10,12 @@ HALFWAY = 20  # development rows with a label, at which its own threshold counts
 
 
 def activate(task: str, logits: np.ndarray) -> np.ndarray:
-    """Probabilities (rows, classes) from logits; in regression the numbers as they are.
-
-    >>> activate("multi-label", np.array([[0.0, 99.0]])).tolist()
-    [[0.5, 1.0]]
-    """
+    """Probabilities (rows, classes) from logits; in regression the numbers as they are."""
     return find_task(task).activate(logits)
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """Vectors (..., size) of length 1; zeros stay zeros.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Vectors (..., size) of length 1; zeros stay zeros."""
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return np.asarray(v / np.where(length > 0, length, 1))
 
@@ -31,13 +23,8 @@ def unit(v: np.ndarray) -> np.ndarray:
 def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """(labels,): the probability from which on each label is predicted, chosen on labelled texts.
 
-    It lies between that with the highest F1 of all labels together and that with the label's own highest F1,
-    the nearer to the latter the more texts have the label: of few, the best threshold is chance. Between
-    means on the scale of logits.
-
-    >>> P, truth = np.array([[0.9], [0.4], [0.3], [0.1]]), np.array([[1], [1], [0], [0]])
-    >>> choose_thresholds(P, truth).round(2).tolist()
-    [0.35]
+    It lies, on the scale of logits, between those with the highest F1 of all labels and of this one, the
+    nearer to the latter the more texts have the label: of few, the best threshold is chance.
     """
     common = _best_threshold(P.ravel(), truth.ravel())
     own = np.array([_best_threshold(p, true) for p, true in zip(P.T, truth.T, strict=True)])

@@ -3,13 +3,11 @@
     text -> words -> ids -> H (n, size) -> A (r, n) -> M (r, size) -> a label, a number, a vector
             Words           Encoder        Pooling                    Head
 
-PyTorch modules (`torch/`), ONNX operators (`onnx/`), the check of a folder from a stranger, the size estimate
-and the card of a model take the network from here. A new encoder, pooling or head is an entry in a table
-below, a module in `torch/`, a function of operators in `onnx/layers.py` and a float64 version in
-tests/reference.py.
+A new encoder, pooling or head is an entry in a table below, a module in `torch/`, a function of operators in
+`onnx/layers.py` and a float64 version in tests/reference.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -18,8 +16,8 @@ import numpy as np
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError, bad_value
 from .modules import OURS, Modules
+from .quantise import Weights
 
-Weights = Mapping[str, np.ndarray]
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
@@ -90,11 +88,7 @@ def module_tensors(module: Any) -> dict[str, Any]:
 
 
 def state_size(recipe: ModelRecipe) -> int:
-    """The size of a state h_t, and of a row of M: 2u for an LSTM.
-
-    >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
-    (600, 100)
-    """
+    """The size of a state h_t, and of a row of M: 2u for an LSTM."""
     return encoder_of(recipe).size(recipe)
 
 
@@ -149,20 +143,11 @@ def pooling_of(recipe: ModelRecipe) -> Pooling:
 
 
 def rows_of(recipe: ModelRecipe) -> Rows:
-    """The rows of M.
-
-    >>> rows_of(ModelRecipe(rows=30, max_row=True))
-    Rows(attention=30, means=0, maxima=1, own=0)
-    """
     return pooling_of(recipe).rows(recipe)
 
 
 def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
-    """The shape of M: (r, 2u).
-
-    >>> matrix_shape(ModelRecipe(rows=30, hidden=300)), matrix_shape(ModelRecipe(pooling="max", hidden=7))
-    ((30, 600), (1, 14))
-    """
+    """The shape of M: (r, 2u)."""
     return sum(rows_of(recipe)), state_size(recipe)
 
 
@@ -316,12 +301,7 @@ def linear_part(weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> LinearP
 
 
 def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modules: Modules = OURS) -> Shapes:
-    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own.
-
-    >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
-    >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
-    (2, 12, 4)
-    """
+    """The name and shape of every tensor, as in `network.state_dict()`; `modules` are the user's own."""
     return {
         **_words(recipe, vocabulary),
         **encoder_of(recipe).weights(recipe, word_size(recipe)),
@@ -333,20 +313,17 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool, modul
     }
 
 
-def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
+def check_weights(weights: Weights, expected: Shapes) -> None:
     """Raise unless `weights` are exactly the expected tensors, float32 and finite."""
     check_names(set(weights), set(expected))
     for name, shape in expected.items():
         array = weights[name]
         if array.shape != shape or array.dtype != np.float32:
-            found = f"{array.dtype} {array.shape}"
-            raise LimelightError(
-                f"weight {name} is {found}; the recipe needs float32 {shape}", code="weights-shape"
-            )
+            wrong = f"weight {name} is {array.dtype} {array.shape}; the recipe needs float32 {shape}"
+            raise LimelightError(wrong, code="weights-shape")
         if not np.isfinite(array).all():
-            raise LimelightError(
-                f"weight {name} contains numbers that are not finite; train again", code="not-finite"
-            )
+            wrong = f"weight {name} contains numbers that are not finite; train again"
+            raise LimelightError(wrong, code="not-finite")
 
 
 def check_names(found: set[str], expected: set[str]) -> None:
@@ -355,19 +332,12 @@ def check_names(found: set[str], expected: set[str]) -> None:
         names = ", ".join(missing[:3])
         raise LimelightError(f"the weights lack {names}, which the recipe needs", code="weights-names")
     if extra := sorted(found - expected):
-        raise LimelightError(
-            f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have",
-            code="weights-names",
-        )
+        wrong = f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have"
+        raise LimelightError(wrong, code="weights-names")
 
 
 def parameters_by_part(tensors: Shapes) -> dict[str, int]:
-    """Count the parameters of each part of a network, as in the paper's pruning table.
-
-    >>> yelp = parameters_by_part(shapes(ModelRecipe(), vocabulary=2, classes=5, pair=False))
-    >>> yelp["hidden"], yelp["softmax"]
-    (54000000, 15000)
-    """
+    """Count the parameters of each part of a network, as in the paper's pruning table."""
     parts = dict.fromkeys(
         ("words", "grams", "projection", "encoder", "attention", "gate", "vector",
          "hidden", "hidden biases", "softmax", "softmax biases"), 0,

@@ -1,8 +1,7 @@
 """Numbers in few bits, for all who store or compute with them.
 
 8 bits: whole multiples, -127 to 127, of a scale for each line. 4 bits: -7 to 7, two to a byte, the first in
-its lower half, and a float16 scale for each GROUP. A tensor stored so has its scales beside it, under its
-name and `.scale`; it is read through `values`, so that nobody takes stored bytes for numbers.
+its lower half, and a float16 scale for each GROUP. Scales are beside a tensor, under its name and `.scale`.
 """
 
 from collections.abc import Mapping
@@ -20,12 +19,7 @@ _NUMBERS = _HALVES.view(np.float64)[:, 0]  # both numbers of a byte as one of 8 
 def quantise(
     numbers: np.ndarray, top: int = TOP_8, axis: int = -1, scales: type = np.float32
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Integers from -top to top, and the scales that undo it, one for each line along `axis`.
-
-    >>> integers, scale = quantise(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32))
-    >>> integers.tolist(), (integers * scale).round(2).tolist()
-    ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
-    """
+    """Integers from -top to top, and the scales that undo it, one for each line along `axis`."""
     largest = np.maximum(numbers.max(axis=axis, keepdims=True), -numbers.min(axis=axis, keepdims=True))
     least = 1e-7 if scales is np.float16 else 1e-30  # no scale is 0
     scale = np.maximum(largest / np.float32(top), least).astype(scales)
@@ -35,12 +29,7 @@ def quantise(
 
 
 def pack(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """4 bits: (n, d) -> (n, d / 2) bytes and (n, d / GROUP) float16 scales.
-
-    >>> packed, scale = pack(np.linspace(-7, 7, 32, dtype=np.float32)[None])
-    >>> packed.shape, scale.tolist(), unpack(packed, scale)[0, [0, 20, 31]].tolist()
-    ((1, 16), [[1.0]], [-7.0, 2.0, 7.0])
-    """
+    """4 bits: (n, d) -> (n, d / 2) bytes and (n, d / GROUP) float16 scales."""
     rounded, scale = quantise(rows.reshape(len(rows), -1, GROUP), TOP_4, scales=np.float16)
     pairs = (rounded + 8).astype(np.uint8).reshape(len(rows), -1, 2)
     return pairs[..., 0] | pairs[..., 1] << 4, scale[..., 0]
@@ -59,13 +48,7 @@ def round_to_4_bits(rows: np.ndarray) -> np.ndarray:
 
 
 def values(weights: Weights, name: str, every: int = 1) -> np.ndarray:
-    """A tensor in float32, whichever way it is stored; or one of `every` so many of its lines.
-
-    >>> rows = np.tile(np.float32([-7, 7]), (4, 16))
-    >>> stored = dict(zip(("words.weight", "words.weight.scale"), pack(rows)))
-    >>> np.array_equal(values(stored, "words.weight"), rows), values({"w": rows}, "w", every=2).shape
-    (True, (2, 32))
-    """
+    """A tensor in float32, whichever way it is stored; or one of `every` so many of its lines."""
     found, scale = weights[name][::every], weights.get(name + SCALE)
     if scale is None:
         return found

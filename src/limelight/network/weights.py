@@ -1,8 +1,7 @@
 """Weights as one model.safetensors, written small and read without trusting any of it.
 
-Tensors are float32, or in few bits with float16 scales beside them (`quantise.py`): word vectors in 4 bits as
-bytes `words.weight` (n, d / 2) and `words.weight.scale` (n, d / 32); a reader's matrices in int8, with a
-scale for each line.
+Tensors are float32, or in few bits with float16 scales beside them (`quantise.py`): word vectors in 4 bits, a
+reader's matrices in int8 (docs/format.md).
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from ..errors import damaged
 from ..storage.json_file import parse_object
 from .onnx.graph import Location
 from .parts import Shapes, check_names
-from .quantise import GROUP, SCALE, Weights, pack, quantise, unpack, values
+from .quantise import GROUP, SCALE, Weights, pack, quantise, values
 
 TABLES = ("words.weight", "grams.weight")  # read by rows
 FILE = "model.safetensors"
@@ -26,21 +25,11 @@ _Layout = dict[str, tuple[str, tuple[int, ...]]]
 
 def pack_words(weights: Weights) -> dict[str, np.ndarray]:
     """The weights with their words in 4 bits, if that loses nothing."""
-    words = weights["words.weight"]
-    if words.size and words.shape[1] % GROUP == 0:
-        packed, scale = pack(words)
-        if np.array_equal(unpack(packed, scale), words):
-            return {**weights, "words.weight": packed, "words.weight.scale": scale}
-    return dict(weights)
+    return {**weights, **_pack_exactly({"words.weight": weights["words.weight"]})}
 
 
 def pack_all(weights: Weights) -> dict[str, np.ndarray]:
-    """All weights rounded, as a reader stores them: tables in 4 bits, matrices in int8, biases as they are.
-
-    >>> small = pack_all({"words.weight": np.ones((3, 32)), "vector.W_shared": np.ones((5, 7))})
-    >>> [(name, each.dtype.name, each.shape) for name, each in small.items()][::2]
-    [('words.weight', 'uint8', (3, 16)), ('vector.W_shared', 'int8', (5, 7))]
-    """
+    """All weights rounded, as a reader stores them: tables in 4 bits, matrices in int8, biases not."""
     packed: dict[str, np.ndarray] = {}
     for name, array in weights.items():
         if name in TABLES:
@@ -53,13 +42,7 @@ def pack_all(weights: Weights) -> dict[str, np.ndarray]:
 
 
 class PickledSmall(dict[str, np.ndarray]):
-    """Weights that are pickled in few bits, each tensor where that loses nothing: of a reader, a sixth.
-
-    >>> import pickle
-    >>> small = pickle.dumps(PickledSmall({"words.weight": np.full((9, 512), 7, np.float32)}))
-    >>> len(small) < 9 * 512, bool((pickle.loads(small)["words.weight"] == 7).all())
-    (True, True)
-    """
+    """Weights that are pickled in few bits, each tensor where that loses nothing: of a reader, a sixth."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (_pack_exactly(self),)
@@ -84,14 +67,7 @@ def unpack_all(stored: Weights) -> dict[str, np.ndarray]:
 
 
 def read_weights(content: bytes, expected: Shapes, file: str = FILE) -> dict[str, np.ndarray]:
-    """Exactly the expected tensors in float32; in the file they are side by side, nothing between or after.
-
-    Shapes are checked in the header, before anything is unpacked.
-
-    >>> read_weights(b"rubbish", {})
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: model.safetensors is not a safetensors file: it is 7 bytes long
-    """
+    """Exactly the expected tensors in float32; shapes are checked before anything is unpacked."""
     locations = tensor_locations(content, expected, file)
     layout = _layout(header_of(content, file)[0], expected)
     return unpack_all({

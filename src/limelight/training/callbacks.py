@@ -41,12 +41,7 @@ class Callback:
 
 
 def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
-    """The callbacks as a tuple, or an error before the long work.
-
-    >>> check_callbacks([len])
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: callbacks[0] is a builtin_function_or_method; it must be a Callback
-    """
+    """The callbacks as a tuple, or an error before the long work."""
     if isinstance(given, Callback):
         wrong = "callbacks must be a list; put the one callback into a list"
         raise LimelightError(wrong, code="callback-type")

@@ -81,11 +81,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     about = _read_description(path)
     with _tidy_reading(path):
         check_memory(path.stat().st_size, path.name)
-        with safetensors.safe_open(path, "pt") as file:
-            has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
-        if (has_checksum or about["format"] > 1) and not _is_intact(path):
-            raise _damaged(path, "is damaged: its checksum does not match")
         tensors = load_file(path)
+        if (CHECKSUM in tensors or about["format"] > 1) and not _is_intact(path):
+            raise _damaged(path, "is damaged: its checksum does not match")
     tensors.pop(CHECKSUM, None)
     return tensors, about
 
@@ -141,8 +139,8 @@ def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
 class Checkpoints:
     """The checkpoints of a run in its folder: `checkpoint-N.safetensors` and `best-E.safetensors`."""
 
-    def __init__(self, folder: Path, identity: dict[str, Any] | None = None) -> None:
-        self.folder, self.identity = folder, identity or {}
+    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
+        self.folder, self.identity = folder, identity
         self.best_epoch: int | None = None  # of the best weights on disk; -1 is from before the first epoch
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
@@ -170,13 +168,8 @@ class Checkpoints:
             with tidy_os_errors(f"cannot tidy {self.folder}"):
                 self._tidy()
 
-    def newest(
-        self, expected: Mapping[str, Tensor] | None = None, best: Mapping[str, Tensor] | None = None
-    ) -> Found | None:
-        """The newest readable checkpoint, or None if there is none at all.
-
-        It must have tensors like those `expected`, and its best weights like those of `best`.
-        """
+    def newest(self, expected: Mapping[str, Tensor], best: Mapping[str, Tensor]) -> Found | None:
+        """The newest readable checkpoint, None if there is none; its tensors must be like these."""
         problems: list[str] = []
         for path in checkpoints(self.folder):
             try:
@@ -188,8 +181,8 @@ class Checkpoints:
                 problems.append(str(error))
                 continue
             check_identity(path, about.get("identity", {}), self.identity)
-            check_tensors(path, tensors, expected or {})
-            check_tensors(path_of_best, best_of_run or {}, (best or {}) if best_of_run else {})
+            check_tensors(path, tensors, expected)
+            check_tensors(path_of_best, best_of_run or {}, best if best_of_run else {})
             self.best_epoch = state.best_epoch if state.is_model else None
             return Found(state, tensors, best_of_run, problems)
         if problems:
@@ -199,8 +192,7 @@ class Checkpoints:
     def _tidy(self) -> None:
         """Keep the newest two readable checkpoints and their best weights.
 
-        The newest best weights stay too: the disk may have been full when their checkpoint was written. If
-        there is neither, all best weights stay.
+        The newest best weights stay too, as the disk may have been full after them; without either, all stay.
         """
         kept, bests = 0, set()
         if self.best_epoch is not None:
@@ -233,11 +225,10 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
             continue  # older than the checksum
         was = found.get(key, defaults.get(key))  # or older than an option
         if was != mine:
-            raise LimelightError(
-                f"{path.name} was made with {key} {shorten(repr(was))}, this run has {shorten(repr(mine))}; "
-                "resume with the same, or choose another folder",
-                code="run-differs",
-            )
+            theirs, ours = shorten(repr(was)), shorten(repr(mine))
+            todo = "resume with the same, or choose another folder"
+            wrong = f"{path.name} was made with {key} {theirs}, this run has {ours}"
+            raise LimelightError(f"{wrong}; {todo}", code="run-differs")
 
 
 def _state(path: Path, about: dict[str, Any]) -> State:
@@ -266,9 +257,5 @@ def _is_possible(state: State) -> bool:
 
 
 def select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names start with a prefix, without it.
-
-    >>> select_prefix({"weights.a": Tensor([1]), "optimiser.b": Tensor([2])}, "weights.")
-    {'a': tensor([1.])}
-    """
+    """The tensors whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): x for name, x in tensors.items() if name.startswith(prefix)}

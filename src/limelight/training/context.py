@@ -1,7 +1,4 @@
-"""Where a run takes place: its device, the other processes, its folder, and when the user asks to stop.
-
-Several processes, each with its share of every batch, are started by `torchrun`.
-"""
+"""Where a run takes place: its device, its folder, the processes of `torchrun`, and when to stop."""
 
 from __future__ import annotations
 
@@ -63,13 +60,7 @@ def run_context(
 
 @contextmanager
 def catch_interrupts() -> Iterator[threading.Event]:
-    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before.
-
-    >>> with catch_interrupts() as stop:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     stop.is_set()
-    True
-    """
+    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -149,8 +140,7 @@ class Processes:
             return flags
         counts = torch.tensor(flags, dtype=torch.float32, device=device)
         self.sum(counts)
-        found: list[bool] = (counts > 0).tolist()
-        return found
+        return (counts > 0).tolist()
 
     def barrier(self) -> None:
         if self.size > 1:
@@ -182,11 +172,9 @@ def _connect(device: torch.device) -> None:
     try:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     except (ValueError, RuntimeError) as error:
-        raise LimelightError(
-            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
-            f"({str(error).splitlines()[0]}); start them with torchrun",
-            code="processes-missing",
-        ) from error
+        wrong = f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other"
+        why = f"({str(error).splitlines()[0]}); start them with torchrun"
+        raise LimelightError(f"{wrong} {why}", code="processes-missing") from error
     atexit.register(dist.destroy_process_group)
 
 
@@ -204,13 +192,6 @@ class SideStream:
 
     What the work reads must be kept until `join`; what it makes and another stream reads, until the next
     `aside` or longer, as the side stream may then use its memory again.
-
-    >>> side = SideStream(torch.device("cpu"))
-    >>> with side.aside():
-    ...     x = torch.ones(2) + 1
-    >>> side.join()
-    >>> x.tolist()
-    [2.0, 2.0]
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -112,13 +112,6 @@ def _device(network: nn.Module) -> torch.device:
 # ---------------------------------------------------------------- the best epoch
 
 
-def set_first(state: State, scores: Scores | None, figures: dict[str, float]) -> None:
-    """Note the scores of the classifier that was fitted before the first step: the best so far."""
-    state.first = {"steps": 0, **figures}
-    if scores is not None:
-        state.best_accuracy, state.best_loss = scores.weighted or scores[:2]
-
-
 def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> bool:
     """Whether to keep this epoch: the best so far, by score and then by loss; where none counts, the newest.
 
@@ -143,9 +136,5 @@ def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> 
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:
-    """Whether all epochs are done, or patience is exhausted.
-
-    >>> is_finished(State(epoch=3, waited=2), TrainingRecipe(epochs=9, patience=2))
-    True
-    """
+    """Whether all epochs are done, or patience is exhausted."""
     return state.epoch >= recipe.epochs or 0 < recipe.patience <= state.waited

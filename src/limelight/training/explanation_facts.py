@@ -1,6 +1,6 @@
 """What a saved model knows about its pictures: the words each row reads, how far to trust what decided."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import torch
 from ..aspects.refits import MAX_ROWS, MIN_ROWS, fit_refits, refits_to_json
 from ..network.outputs import activate
 from ..network.parts import linear_part, rows_of
+from ..network.quantise import Weights
 from ..network.torch.module import ModulePooling
 from ..network.torch.network import Network
 from ..reading.rows import row_words
@@ -26,7 +27,6 @@ from .starting_network import draw_rows, read_features
 ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
 
-Weights = Mapping[str, np.ndarray]
 Thresholds = np.ndarray | None
 
 
@@ -86,10 +86,7 @@ def row_facts(
 def measure_trust(
     network: Network, dataset: Dataset, weights: Weights, thresholds: Thresholds
 ) -> dict[str, Any]:
-    """How far the predicted class's probability falls without the words that decided, or random ones.
-
-    Comprehensiveness, as in explain/trust.py, with one random draw per text.
-    """
+    """Comprehensiveness, as in explain/trust.py, of what decided and of one random draw per text."""
     rng, variants, predicted, task = np.random.default_rng(0), [], [], dataset.task
     for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
@@ -176,8 +173,5 @@ def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _join(texts: Sequence[Sequence[np.ndarray]]) -> Split:
-    columns = [
-        (np.concatenate(column), np.array([len(each) for each in column]))
-        for column in zip(*texts, strict=True)
-    ]
-    return Split(*columns[0]) if len(columns) == 1 else Split(*columns[0], None, None, *columns[1])
+    sides = [(np.concatenate(side), np.array([*map(len, side)])) for side in zip(*texts, strict=True)]
+    return Split(*sides[0]) if len(sides) == 1 else Split(*sides[0], None, None, *sides[1])

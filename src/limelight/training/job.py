@@ -1,8 +1,7 @@
 """A job of `train` or `pretrain`: its folder `OUT.run`, and how it is saved, resumed and shared by processes.
 
-The folder holds `run.json`, `data` (the encoded tables) and the checkpoints. One process owns it at a time,
-and a failed run leaves it only if useful. At the end the complete folder `OUT` appears at once, and `OUT.run`
-is removed.
+The folder holds `run.json`, `data` (the encoded tables) and the checkpoints. One process owns it at a
+time, and a failed run leaves it only if useful. At the end `OUT` appears at once, and `OUT.run` is removed.
 """
 
 import json
@@ -115,11 +114,9 @@ class Job(ABC):
                 return  # a run that was killed before its first file was written
             raise name_taken(f"{self.folder} exists and is not a Limelight run; move it")
         if not self.overwrite:
-            raise LimelightError(
-                f"{self.folder} holds an unfinished run: resume it with '{self.resume_command}', "
-                "or start again with --overwrite (in Python: overwrite=True)",
-                code="run-unfinished",
-            )
+            what = f"{self.folder} holds an unfinished run: resume it with '{self.resume_command}'"
+            again = "or start again with --overwrite (in Python: overwrite=True)"
+            raise LimelightError(f"{what}, {again}", code="run-unfinished")
         if any(self.folder.resolve() in self.input_path(x).resolve().parents for x in self.input_files()):
             inside = f"{self.folder} holds the data and would be removed; choose another --out"
             raise LimelightError(inside, code="out-holds-data")

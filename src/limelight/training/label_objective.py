@@ -16,10 +16,10 @@ from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.array_files import checksum, digest_rows
 from ..text.dataset import Dataset, Split
+from ..text.tasks import find_task
 from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, BatchLoss, Tensors, loss
-from .progress import format_measure
 from .starting_network import (
     FOLDS,
     MAX_ROWS,
@@ -57,9 +57,8 @@ class LabelObjective(Objective):
     def identity(self) -> dict[str, Any]:
         known = run_identity(self.dataset, self.recipe, self.start)
         for part, module in self.modules.named.items():
-            name = "module" if module is self.modules.encoder else part  # as runs of 0.3 have it
             tensors = (w.detach().cpu().float().numpy() for w in module_tensors(module).values())
-            known[name] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
+            known[part] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
         return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:
@@ -96,16 +95,13 @@ class LabelObjective(Objective):
     # ------------------------------------------------------------ the first classifier
 
     def fit_start(self, stepper: Stepper, note: Callable[[str], None]) -> bool:
-        """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
-
-        An encoder of the user's own is likely pretrained: it starts with a linear model of M, too.
-        """
+        """From a reader or a user's encoder, start with a linear model; of a model, fit the new classes."""
         network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
         from_vectors, labels = self._starts_from_vectors(network), self.dataset.labels
         known = set(self.start.labels if self.start else ())  # the classes of the model to start from
         new = [k for k, label in enumerate(labels) if label not in known]
-        if not self.task.fits_new_classes or len(new) == len(labels):
-            new = []
+        if find_task(self.dataset.task).has_several or len(new) == len(labels):
+            new = []  # a label that is a classifier of its own starts at random
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
@@ -116,7 +112,9 @@ class LabelObjective(Objective):
             if found.score is not None and "dev" not in self.dataset.splits:
                 what = "encoder" if self.modules else "reader"
                 how = f"{self.task.first_fit} of the frozen {what}, {FOLDS}-fold cross-validation"
-                note(f"{format_measure(self.measure, found.score)}: {how}")
+                name, x = self.measure, found.score
+                score = f"{x:.1%} right" if name == "accuracy" else f"{name} {x:.3f}"
+                note(f"{score}: {how}")
             if self.task.one_class and fits_map(network, train, len(self.dataset.labels)):
                 note(f"fitting the reader's vectors to the {len(self.dataset.labels)} classes")
                 fit_map(network, train, self.weights)

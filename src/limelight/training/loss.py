@@ -1,7 +1,4 @@
-"""What is minimised: the loss of each row by its task, plus the penalty on the attention.
-
-Labels are as `as_targets` gives them.
-"""
+"""What is minimised: the loss of each row by its task (labels as by `as_targets`), plus the penalty on A."""
 
 from __future__ import annotations
 
@@ -29,9 +26,7 @@ class TaskLoss(NamedTuple):
     scores: RowFigures  # higher is better, 1 at most
     measure: str  # what the mean of the scores is called
     first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
-    fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
     standardises: bool = False  # labels are scaled to mean 0 and variance 1
-    chooses_thresholds: bool = False  # from when on a label is given, on the development set
     one_class: bool = False  # the answer is the most probable class, which no temperature changes
 
 
@@ -42,11 +37,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cross-entropies of being at or below each class but the last: far errors count more than near ones.
-
-    >>> ordinal_loss(torch.zeros(1, 2), torch.tensor([0])).tolist()
-    [0.693...]
-    """
+    """The cross-entropies of being at or below each class but the last: far errors count more."""
     log_p = logits.log_softmax(dim=1)
     steps = torch.arange(logits.shape[1] - 1, device=logits.device)
     below = log_p.logcumsumexp(dim=1)[:, :-1]  # (batch, classes - 1)
@@ -66,11 +57,7 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def row_f1(logits: Tensor, labels: Tensor) -> Tensor:
-    """F1 of the labels with a probability above 0.5 and the true ones; 1 where there are neither.
-
-    >>> row_f1(torch.tensor([[1.0, -1.0], [-1.0, -1.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])).tolist()
-    [0.666..., 1.0]
-    """
+    """F1 of the labels with a probability above 0.5 and the true ones; 1 where there are neither."""
     found = logits > 0
     both, total = (found * labels).sum(dim=1), found.sum(dim=1) + labels.sum(dim=1)
     return torch.where(total > 0, 2 * both / total.clamp(min=1), 1.0)
@@ -84,9 +71,7 @@ CLASSIFICATION = TaskLoss(cross_entropy, lambda Z, y: Z.argmax(dim=1) == y, "acc
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
-    "multi-label": TaskLoss(
-        binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
-    ),
+    "multi-label": TaskLoss(binary_cross_entropy, row_f1, "f1"),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
     "regression": TaskLoss(  # the mean score is R2, if the labels have mean 0 and variance 1
         squared_error, lambda Z, y: 1 - squared_error(Z, y), "r2", "ridge regression", standardises=True
@@ -115,10 +100,9 @@ def loss(
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
-    The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
-    attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
-    probabilities in place of the labels; with a loss of the user's `own`, that one. P, and so its gradient,
-    is computed on the side stream: many small operations, for which the labels' loss need not wait.
+    Penalties apply to the first `rows` rows of A, those of the attention. `targets` in the batch, or the
+    user's `own` loss, take the place of the labels in `total`. P, and so its gradient, is computed on the
+    side stream: many small operations, for which the labels' loss need not wait.
     """
     P = None
     if rows and recipe.penalty:
@@ -184,12 +168,7 @@ SHORTEST = 1e-6  # no shorter step is tried
 
 
 def minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor, flat: float) -> Tensor:
-    """Where a convex loss, given with its slope, is lowest: where no entry of the slope is above `flat`.
-
-    >>> import torch
-    >>> minimise(lambda x: (float((x - 3).square().sum()), 2 * (x - 3)), torch.zeros(2), flat=1e-4).tolist()
-    [3.0, 3.0]
-    """
+    """Where a convex loss, given with its slope, is lowest: where no entry of the slope is above `flat`."""
     steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
     value, slope = loss(x)
     for _ in range(STEPS):

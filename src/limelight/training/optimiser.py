@@ -31,15 +31,7 @@ STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw"
 
 
 class Optimiser:
-    """Updates `weights` from the gradients of `copies` (the same parameters, or their bf16 copies).
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
-    >>> w.grad = torch.tensor([1.0])
-    >>> optimiser.step()
-    >>> w.item()
-    0.5
-    """
+    """Updates `weights` from the gradients of `copies` (the same parameters, or their bf16 copies)."""
 
     def __init__(
         self,
@@ -222,17 +214,6 @@ class Average:
 
     d is small while t is, so the untrained starting weights are soon forgotten. Frozen weights have no
     average, and with a decay of 0 there is none at all.
-
-    >>> w = torch.nn.Parameter(torch.tensor([0.0]))
-    >>> average = Average({"w": w}, decay=0.9)
-    >>> with torch.no_grad():
-    ...     _ = w.add_(10)
-    >>> average.update(torch.tensor(1))
-    >>> with average.in_place():
-    ...     w.item()
-    9.0
-    >>> w.item()
-    10.0
     """
 
     def __init__(self, weights: Mapping[str, Tensor], decay: float) -> None:
@@ -283,8 +264,7 @@ def _summed(gradient: Tensor) -> Tensor:
 def _norm(gradient: Tensor) -> Tensor:
     values = _values(gradient)
     precise = torch.promote_types(values.dtype, torch.float32)
-    norm: Tensor = torch.linalg.vector_norm(values, dtype=precise)
-    return norm.double()
+    return torch.linalg.vector_norm(values, dtype=precise).double()
 
 
 def _values(gradient: Tensor) -> Tensor:

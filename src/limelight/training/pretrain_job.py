@@ -188,7 +188,8 @@ class PretrainJob(Job):
                 changed = "the files of texts are not those that the run began with"
                 todo = "give those, or start again with --overwrite"
                 raise LimelightError(f"{changed}; {todo}", code="run-differs")
-            texts = (row.text for row in self._source().rows())
+            source = TableSource(self._taught(), Columns(self._column()), self.on_bad)
+            texts = (row.text for row in source.rows())  # in the order in which they were encoded
             teacher.encode_shards(encoder, texts, _rows(dataset) - self._pair_rows(), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
         write_file(self.folder / "prepared.json", json.dumps(self._digests(dataset, start)))
@@ -228,10 +229,6 @@ class PretrainJob(Job):
             with tidy_os_errors(f"cannot read {path}"), open_regular(file_of(path)) as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
         return found
-
-    def _source(self) -> TableSource:
-        """What the teacher reads, in the order in which it was encoded."""
-        return TableSource(self._taught(), Columns(self._column()), self.on_bad)
 
     def _column(self) -> str:
         """The column of the texts in every table."""

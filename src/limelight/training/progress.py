@@ -37,9 +37,7 @@ class Progress:
         else:
             print(line, file=self.stream, flush=True)
 
-    def begin_epoch(
-        self, epoch: int, epochs: int, rows: int, done: int, may_stop_early: bool = False
-    ) -> None:
+    def begin_epoch(self, epoch: int, epochs: int, rows: int, done: int, may_stop_early: bool) -> None:
         """An epoch starts, or resumes after `done` rows; it may be the last, by patience."""
         self.at_most = "at most " if may_stop_early else ""
         self.epoch, self.epochs, self.rows, self.done, self.begun = epoch, epochs, rows, done, done
@@ -108,15 +106,6 @@ class Progress:
     def _time_left(self) -> str:
         rows = self.rows * (self.epochs - self.epoch) - self.done
         return f"{self.at_most}{_format_time(rows / max(self._speed(), 1e-9))}"
-
-
-def format_measure(name: str, value: float) -> str:
-    """A score with its name.
-
-    >>> format_measure("accuracy", 0.5), format_measure("f1", 0.5)
-    ('50.0% right', 'f1 0.500')
-    """
-    return f"{value:.1%} right" if name == "accuracy" else f"{name} {value:.3f}"
 
 
 def _format_figures(figures: dict[str, float]) -> str:

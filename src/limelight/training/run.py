@@ -29,7 +29,7 @@ from ..text.tasks import find_task
 from .callbacks import Callback, check_callbacks
 from .checkpoint import Checkpoints, State, select_prefix
 from .context import RunContext, choose_device, run_context
-from .evaluate import is_finished, logits, set_first, update_best
+from .evaluate import is_finished, logits, update_best
 from .job import checkpoints
 from .label_objective import LabelObjective
 from .loss import TASK_LOSSES, BatchLoss
@@ -93,7 +93,7 @@ def fit(
     if scale:
         unscale(fitted.network, scale)
     fitted.splits.update(dataset.splits)
-    if TASK_LOSSES[dataset.task].chooses_thresholds and "dev" in dataset.splits:
+    if find_task(dataset.task).has_several and "dev" in dataset.splits:
         P = activate(dataset.task, fitted.logits("dev"))
         fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
     return fitted
@@ -218,7 +218,9 @@ class TrainingRun:
         """What is fitted before the first step is the best so far, until an epoch is better."""
         if self.objective.fit_start(self.stepper, self.progress.note):
             scores, figures = self.objective.evaluate(self.network, self.processes)
-            set_first(self.state, scores, figures)
+            self.state.first = {"steps": 0, **figures}
+            if scores is not None:
+                self.state.best_accuracy, self.state.best_loss = scores.weighted or scores[:2]
             self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
             self.progress.first(figures)
         elif not self.recipe.training.epochs:
@@ -343,11 +345,9 @@ class TrainingRun:
         first = torch.tensor(number, device=self.stepper.device)
         self.processes.broadcast([first])
         if number != first:
-            raise LimelightError(
-                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {int(first)}; all of them must use the same folder",
-                code="processes-disagree",
-            )
+            mine = f"process {self.processes.rank} found a checkpoint of step {number}"
+            wrong = f"{mine}, the first process one of step {int(first)}"
+            raise LimelightError(f"{wrong}; all of them must use the same folder", code="processes-disagree")
         if found is None:
             self.progress.note("no checkpoint yet: starting from the beginning")
             return

@@ -1,9 +1,8 @@
 """Which words of a batch are spelled from their pieces in training, and with which typing errors.
 
-Words outside the vocabulary always are. Known words are too at times, the rarer the more often, so that the
-pieces learn; and some are misspelled, as people misspell them, while the teacher saw them as they were.
-Random choices depend on the seed, the step and the place in the batch alone: a run on several processes, or a
-resumed one, makes the same.
+Words outside the vocabulary always are, known words at times, the rarer the more often, so that the pieces
+learn; some are misspelled, which the teacher does not see. Random choices depend on the seed, the step and
+the place in the batch alone: a run on several processes, or a resumed one, makes the same.
 """
 
 import random
@@ -35,9 +34,8 @@ class SpelledWords:
         stems = {word: id for id, word in enumerate(vocabulary[:known]) if id >= len(SPECIAL)}
 
         def tables(words: Sequence[str]) -> list[Tensor]:
-            return [
-                torch.from_numpy(table).to(device) for table in piece_tables(words, recipe.buckets, stems)
-            ]
+            found = piece_tables(words, recipe.buckets, stems)
+            return [torch.from_numpy(table).to(device) for table in found]
 
         self.pieces = tables(vocabulary)  # (words, MAX_GRAMS), (words, MAX_STEMS)
         for table in self.pieces:
@@ -90,13 +88,7 @@ class SpelledWords:
 
 
 def uniform(rows: Tensor, n: int, step: Tensor, seed: int) -> Tensor:
-    """(rows, n) numbers in [0, 1) that depend on the row's number, the place, the step and the seed alone.
-
-    >>> rows, step = torch.arange(1000), torch.tensor(7)
-    >>> u = uniform(rows, 50, step, seed=0)
-    >>> bool(torch.equal(u[1::2], uniform(rows[1::2], 50, step, seed=0))), round(u.mean().item(), 2)
-    (True, 0.5)
-    """
+    """(rows, n) numbers in [0, 1) that depend on the row's number, the place, the step and the seed alone."""
     start = zlib.crc32(str(seed).encode())
     t = torch.arange(n, device=rows.device)
     x = rows[:, None] * 0x9E3779B97F4A7C1 + t * 0xBF58476D1CE4E5B + step * 0x94D049BB133111F + start
@@ -106,13 +98,7 @@ def uniform(rows: Tensor, n: int, step: Tensor, seed: int) -> Tensor:
 
 
 def misspellings(word: str, seed: int) -> list[str]:
-    """VARIANTS misspellings of a word: two letters swapped, one left out, or one doubled.
-
-    Short words and those with other signs than letters stay as they are.
-
-    >>> misspellings("banana", seed=0), misspellings("3.14", seed=0)
-    (['anana', 'baanna', 'bannana', 'anana'], ['3.14', '3.14', '3.14', '3.14'])
-    """
+    """VARIANTS misspellings of a word of some letters: two swapped, one left out, or one doubled."""
     if len(word) < SHORTEST or not word.isalpha():
         return [word] * VARIANTS
     choose = random.Random(f"{seed} {word}")

@@ -1,10 +1,9 @@
 """The network that a run starts with: random weights, word vectors, or those of a reader or a model.
 
-From a reader, the classifier starts as logistic regression on the reader's vectors (for several labels one
-for each, for numbers ridge regression), regularised as cross-validation chooses: a random one would pull the
-reader towards itself before it has learnt anything, and with few rows this is most of what can be learnt.
-From a trained model, only its new classes are fitted: random ones would take long to catch up with the old.
-With many rows a run from a reader also ends with such a fit, of what the best network reads.
+From a reader, the classifier starts as logistic or ridge regression on the reader's vectors: a random one
+would pull the reader towards itself before it has learnt anything, and with few rows this is most of what can
+be learnt. From a trained model, only new classes are fitted: random ones would take long to catch up. With
+many rows a run from a reader also ends with such a fit, of what the best network reads.
 """
 
 import copy
@@ -81,12 +80,7 @@ def _copied(module: nn.Module) -> nn.Module:
 
 
 def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool = False) -> None:
-    """Raise if there is not even room for the weights and the optimiser's state, before any is taken.
-
-    >>> check_fits(Recipe().override(hidden=10**9))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: a network of 8,000,181,508,000,019,702 weights needs at ...
-    """
+    """Raise if there is not even room for the weights and the optimiser's state, before any is taken."""
     weights = sum(map(prod, shapes(recipe.model, vocabulary, classes, pair).values()))
     copies = 1 + len(STATES[recipe.training.optimizer])
     what = f"a network of {min(weights, 10**30):,} weights"
@@ -140,10 +134,7 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = DEFAULT_TASK,
     real: int | None = None, strength: float | None = None, most: int = MAX_ROWS,
 ) -> FirstHead:  # fmt: skip
-    """Fit the last layer to `most` rows; the first `real` ones, which others repeat, cross-validate.
-
-    With a `strength` that is known, none do.
-    """
+    """Fit the last layer to `most` rows; unless the `strength` is known, the first `real` cross-validate."""
     rows = draw_rows(split, most, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -191,13 +182,7 @@ def fit_last_head(network: Network, split: Split, weights: np.ndarray | None) ->
 
 
 def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
-    """Ridge regression, as by `fit_linear`, but without a penalty in the direction `free` (v,), of length 1.
-
-    >>> v = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).double()
-    >>> W, b = fit_ridge(v, 3 * v.sum(1), torch.ones(3), strength=1.0, free=torch.ones(2) / 2**0.5)
-    >>> W.round(decimals=2).tolist(), b.abs().round(decimals=2).tolist()
-    ([[3.0, 3.0]], [0.0])
-    """
+    """Ridge regression, as by `fit_linear`, with no penalty in the direction `free` (v,), of length 1."""
     w, y, free = w.to(v), y.to(v), free.to(v)
     mean, middle = (w @ v) / w.sum(), (w @ y) / w.sum()
     X = v - mean
@@ -245,11 +230,6 @@ def fit_linear(
     """A linear model with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
 
     The losses make it logistic regression (C is the strength) or ridge regression (alpha is 1 / (2 C)).
-
-    >>> v, y = torch.tensor([[1.0], [-1.0]]).double(), torch.tensor([0, 1])
-    >>> W, b = fit_linear(v, y, torch.ones(2).double(), classes=2, strength=1.0)
-    >>> W.shape, bool(W[0] > W[1])
-    (torch.Size([2, 1]), True)
     """
     many = strength * float(w.sum())
     size = classes * v.shape[1]
@@ -290,11 +270,8 @@ def fit_new_classes(
 def fit_rows(
     V: Tensor, Z: Tensor, y: Tensor, w: Tensor, new: Sequence[int], strength: float = DEFAULT_STRENGTH
 ) -> tuple[Tensor, Tensor]:
-    """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
-
-    Of many features f, only the directions of the n rows V (n, f) matter.
-    """
-    many = V.shape[1] > len(V)
+    """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others."""
+    many = V.shape[1] > len(V)  # features: then only the directions of the rows V (n, f) matter
     L = _coordinates(V) if many else V
     columns = torch.tensor(list(new), device=V.device)
 
@@ -307,14 +284,12 @@ def fit_rows(
 
 def _coordinates(V: Tensor) -> Tensor:
     """L (n, n) for more features V (n, f) than rows: with L L^T = V V^T, all products are the same."""
-    L: Tensor = torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
-    return L
+    return torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
 
 
 def _from_coordinates(W: Tensor, L: Tensor, V: Tensor) -> Tensor:
     """The weights (classes, f) of features V that do what W (classes, n) does to L."""
-    found: Tensor = torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
-    return found
+    return torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
 
 
 # ---------------------------------------------------------------- what the last layer reads
@@ -349,9 +324,8 @@ def read_features(
 
 # ---------------------------------------------------------------- many classes, few texts each
 
-# A reader's map fitted to the classes, so that vectors of one class lie together: the supervised contrastive
-# loss of Khosla et al. (2020) on the reader's last map alone. SetFit tunes the whole encoder; here rows are
-# read once, and what decided stays an exact sum. What it gives is in docs/log/2026-11-19-many-classes.md.
+# A reader's last map fitted to the classes by the supervised contrastive loss of Khosla et al. (2020): rows
+# are read once, and what decided stays an exact sum. What it gives is in docs/log/2026-11-19-many-classes.md.
 MIN_CLASSES = 15  # with 10, nothing was gained
 MAX_CONTRASTED = 2000  # rows: each is compared with each, and more were not tried
 STEPS, LENGTH = 20, 0.006  # of a step, by the length of the map: longer ways fit the texts, not the classes
@@ -387,10 +361,6 @@ def contrast(v: Tensor, y: Tensor, w: Tensor) -> Tensor:
 
     p(j | i) is the softmax of the cosines of v (n, d), over a temperature, without i itself. Rows count by
     their weights w (n,), those that are alone in their class y (n,) not at all.
-
-    >>> v, y = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]), torch.tensor([0, 0, 1, 1])
-    >>> bool(contrast(v, y, torch.ones(4)) < 1e-3 < contrast(v, y[[0, 2, 1, 3]], torch.ones(4)))
-    True
     """
     v, itself = normalize(v, dim=1), torch.eye(len(v), dtype=torch.bool, device=v.device)
     log_p = (v @ v.T / TEMPERATURE).masked_fill(itself, -torch.inf).log_softmax(dim=1)

@@ -34,13 +34,7 @@ class Encoder(Protocol):
 
 
 class Vectors:
-    """The vectors of some rows of the texts, from one file or several; stays on disk until rows are taken.
-
-    >>> parts = [np.eye(3, dtype=np.float16), np.ones((1, 3), np.float16)]
-    >>> vectors = Vectors(parts, rows=np.array([0, 3]))
-    >>> vectors.shape, vectors[np.array([1])].tolist()
-    ((2, 3), [[1.0, 1.0, 1.0]])
-    """
+    """The vectors of some rows of the texts, from one file or several; stays on disk until rows are taken."""
 
     def __init__(self, parts: Sequence[np.ndarray], rows: np.ndarray | None = None) -> None:
         self._parts, self._ends = parts, np.cumsum([len(part) for part in parts])
@@ -126,19 +120,15 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         wrong = "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'"
         raise needs_extra(wrong) from None
     try:
-        found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
+        return SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
         reason = " ".join(str(error).split())[:160]
-        raise LimelightError(
-            f"cannot load the teacher {name!r} ({reason}); name a sentence-transformers model or its folder",
-            code="teacher-unknown",
-        ) from error
-    return found
+        wrong = f"cannot load the teacher {name!r} ({reason})"
+        todo = "name a sentence-transformers model or its folder"
+        raise LimelightError(f"{wrong}; {todo}", code="teacher-unknown") from error
 
 
-def encode_shards(
-    encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool = True
-) -> None:
+def encode_shards(encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool) -> None:
     """Write the vectors of all texts, but those of the files that are already there.
 
     Of each of those the teacher is asked for the first text again: it may not be the teacher that wrote it.
@@ -206,9 +196,5 @@ def _cosine(found: np.ndarray, stored: np.ndarray) -> float:
 
 
 def is_vectors_file(teacher: str) -> bool:
-    """Whether a teacher's name is that of a file of vectors.
-
-    >>> is_vectors_file("vectors.npy"), is_vectors_file("all-MiniLM-L6-v2")
-    (True, False)
-    """
+    """Whether a teacher's name is that of a file of vectors."""
     return os.path.splitext(teacher)[1].lower() == ".npy"

@@ -17,7 +17,7 @@ from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
 from .loss import minimise
 
-STRENGTH = 10.0  # scikit-learn's C
+STRENGTH, MIN_PAIRS = 10.0, 2  # scikit-learn's C, and how often a pair of neighbours occurs
 FLAT = 1e-4  # slope at which fitting ends
 BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
 BASELINE_WORK = 20_000_000  # and words times classes
@@ -53,20 +53,11 @@ class TfIdf:
         return float((self.predict(split) == np.asarray(split.labels)).mean())
 
 
-def fit_tf_idf(
-    split: Split, vocabulary: int, classes: int, *, rows: np.ndarray | None = None,
-    strength: float = STRENGTH, balanced: bool = False, min_pairs: int = 1,
-) -> TfIdf:  # fmt: skip
-    """Train on a split, or on some of its rows; ids are below `vocabulary`. Rarer pairs are left out.
-
-    >>> split = Split(np.array([2, 3, 4, 3]), np.array([2, 2]), np.array([0, 1]))
-    >>> fit_tf_idf(split, 5, 2).predict(split).tolist()
-    [0, 1]
-    """
-    rows = np.arange(len(split)) if rows is None else rows
+def fit_tf_idf(split: Split, vocabulary: int, classes: int, rows: np.ndarray, balanced: bool) -> TfIdf:
+    """Train on some rows of a split; ids are below `vocabulary`. Rarer pairs are left out."""
     row, code = _codes(split, rows, vocabulary)
     codes, occurrences = np.unique(code, return_counts=True)
-    codes = codes[(occurrences >= min_pairs) | (codes % (vocabulary * (vocabulary + 1)) < vocabulary)]
+    codes = codes[(occurrences >= MIN_PAIRS) | (codes % (vocabulary * (vocabulary + 1)) < vocabulary)]
     row, column, count = _find((row, code), codes)
     idf = np.log((1 + len(rows)) / (1 + np.bincount(column, minlength=len(codes)))) + 1
     X = _weigh(row, column, count, idf, len(rows))
@@ -77,17 +68,15 @@ def fit_tf_idf(
     if balanced:
         counts = torch.bincount(y, weights, classes)
         weights = weights * (weights.sum() / (int((counts > 0).sum()) * counts))[y]
-    return TfIdf(vocabulary, codes, idf, *_regress(X, y, weights, len(codes), classes, strength))
+    return TfIdf(vocabulary, codes, idf, *_regress(X, y, weights, len(codes), classes))
 
 
-def _regress(
-    X: Terms, y: Tensor, weights: Tensor, terms: int, classes: int, strength: float
-) -> tuple[Tensor, Tensor]:
+def _regress(X: Terms, y: Tensor, weights: Tensor, terms: int, classes: int) -> tuple[Tensor, Tensor]:
     """Multinomial logistic regression by L-BFGS: the weights (terms, classes), the intercepts (classes,).
 
     Each sum is over one row or one term, in order, so that the same rows always give the same bits.
     """
-    shrink = 1 / (strength * float(weights.sum()))
+    shrink = 1 / (STRENGTH * float(weights.sum()))
     weights = (weights / weights.sum()).float()
     turned, size = _transpose(X, terms), terms * classes
 
@@ -157,16 +146,13 @@ def _weigh(row: np.ndarray, column: np.ndarray, count: np.ndarray, idf: np.ndarr
 
 
 def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
-    """The accuracy on each held-out split of the largest class alone and of TF-IDF; none for other tasks.
-
-    On large data TF-IDF is trained on a sample, so that it takes seconds: `train_rows` says how many.
-    """
+    """The accuracy on each held-out split of the largest class alone and of TF-IDF; none for other tasks."""
     held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
     if not find_task(dataset.task).is_class or not held_out:
         return {}
     split, classes = dataset.splits["train"], len(dataset.labels)
     rows = sample_rows(split, classes)
-    fitted = fit_tf_idf(split, len(dataset.tokenizer), classes, rows=rows, balanced=balanced, min_pairs=2)
+    fitted = fit_tf_idf(split, len(dataset.tokenizer), classes, rows, balanced)
     return {"train_rows": len(rows)} | {
         name: {
             "largest_class": float(np.bincount(np.asarray(each.labels)).max() / len(each)),

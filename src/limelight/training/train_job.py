@@ -61,13 +61,12 @@ def fit(
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and return it.
 
     The columns are guessed where their names leave no doubt. Without `preset`, the rows and their words
-    decide (docs/train.md). Without `dev`, a stratified share of the rows
-    (`holdout`, by default 0.1; when training starts from pretrained weights and there are fewer than 1,000
-    rows, none) is held out to choose the best epoch. A row without text or label is an error, unless
-    `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
-    of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
-    with it. `aspects` are what
-    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
+    decide (docs/train.md). Without `dev`, a stratified share of the rows (`holdout`, by default 0.1; when
+    training starts from pretrained weights and there are fewer than 1,000 rows, none) is held out to choose
+    the best epoch. A row without text or label is an error, unless `on_bad` is "skip". `reasons` names a
+    column of words that are the reason for the label, `not_reasons` one of words that must not be
+    (text/reasons.py). With `start` the folder of a trained model, training goes on with it. `aspects` are
+    what reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
     the recipe: `rows=8`. The options `encoder` and `pooling` may also be PyTorch modules of your own, and
     `loss` a function that is minimised in place of the task's: docs/network.md.
@@ -99,7 +98,7 @@ def fit(
     )  # fmt: skip
     how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
     outcome = job.run(**how, given=options, modules=modules, loss=loss)
-    if outcome.interrupted:
+    if outcome.fitted.interrupted:
         raise KeyboardInterrupt
     return outcome.model()
 
@@ -111,10 +110,6 @@ class Outcome:
     fitted: Fitted
     results: dict[str, AnyMetrics] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def interrupted(self) -> bool:
-        return self.fitted.interrupted
 
     def model(self) -> Model:
         return model_of(self.dataset, self.fitted, self.facts)
@@ -172,11 +167,7 @@ class TrainJob(Job):
         modules: Modules = OURS,
         loss: Any = None,
     ) -> Outcome:
-        """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
-
-        Options that the user has `given` and that have no effect are warned about, and with `preset_given`
-        also text options of the preset that differ from those of encoded data.
-        """
+        """Encode, train, choose the best epoch, test and save; warn about `given` options without effect."""
         need_torch()
         from .callbacks import check_callbacks
         from .context import choose_device, training_cores
@@ -229,9 +220,8 @@ class TrainJob(Job):
     # ------------------------------------------------------------ the data
 
     def _open_data(self) -> Dataset:
-        dataset = Dataset.open(
-            self.input_path(self.tables["train"][0]) if self.encoded else self.folder / "data"
-        )
+        given = self.input_path(self.tables["train"][0])
+        dataset = Dataset.open(given if self.encoded else self.folder / "data")
         if not dataset.labels:
             wrong = "the encoded data set has no labels, so there is nothing to learn from it"
             raise LimelightError(wrong, code="no-labels")

@@ -123,10 +123,7 @@ class VectorObjective(Objective):
         return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
 
     def measure_stored(self, network: Network, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """Cosine to the teacher, overlap of rows and the words that each reads, on the held-out texts.
-
-        The reader is measured as it is stored, rounded, and the network has these weights afterwards.
-        """
+        """The cosine and the rows on the held-out texts, with rounded weights, which the network keeps."""
         stored = as_stored(weights)
         with torch.no_grad():
             for name, x in network.state_dict().items():
@@ -152,10 +149,7 @@ def encode(network: Network, split: Split, spelled: SpelledWords) -> Tensor:
 def describe_rows(
     network: Network, split: Split, spelled: SpelledWords, vocabulary: Sequence[str]
 ) -> dict[str, Any]:
-    """For each row of M, the words it reads and its name; and how much rows overlap.
-
-    That is the mean product of the attention of two rows, 1 for rows that read the same one word.
-    """
+    """The words and the name of each row of M, and the mean product of the attention of two rows."""
     found, overlap = [], 0.0  # ids, A, lengths
     for rows, output in read_batches(network, split, plan_batches(network, split), spelled):
         batch, A = gather(split, rows), output.A.float()  # (batch, r, n)
@@ -184,10 +178,6 @@ def even_directions(vectors: Vectors) -> Tensor:
 
     An error e then costs e' S^(-1/2) e, scaled so that one that is spread like t costs |e|^2. Vectors differ
     a lot in a few directions and little in many, by which alone near texts are told apart.
-
-    >>> t = np.array([[0.8, 0.6, 0], [0.8, -0.6, 0], [0.8, 0, 0.6], [0.8, 0, -0.6]])
-    >>> [round(x, 2) for x in even_directions(Vectors([t])).diagonal().tolist()]  # all have 0.8
-    [3.5, 1.0, 1.0]
     """
     rows = np.arange(0, len(vectors), -(-len(vectors) // SAMPLE))
     t = F.normalize(torch.from_numpy(vectors[rows]).float(), dim=1)
@@ -196,17 +186,11 @@ def even_directions(vectors: Vectors) -> Tensor:
         return torch.eye(len(spread))
     weights = spread.clamp(min=LEAST_SPREAD * float(spread.mean())).rsqrt()
     weights = weights * spread.sum() / (spread * weights).sum()
-    R: Tensor = directions @ torch.diag(weights.sqrt()) @ directions.T
-    return R
+    return directions @ torch.diag(weights.sqrt()) @ directions.T
 
 
 def divergence(v: Tensor, t: Tensor, temperature: float) -> Tensor:
-    """KL of two softmaxes over the other sentences of the batch, the teacher's and the student's; the mean.
-
-    >>> v = torch.eye(3)
-    >>> divergence(v, v, 0.05).item(), bool(divergence(v, torch.ones(3, 3).div(3**0.5), 0.05) < 1e-6)
-    (0.0, True)
-    """
+    """Mean KL of two softmaxes over the other sentences of the batch, the teacher's and the student's."""
     itself = torch.eye(len(v), dtype=torch.bool, device=v.device)
     student = F.log_softmax((v @ v.T / temperature).masked_fill(itself, -1e4), dim=1)
     with torch.no_grad():
@@ -234,13 +218,7 @@ GRAM_RIDGE = 0.1  # for `start_grams`: a word is the mean of some twenty
 
 
 def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """(words, size) float32: the principal components of word vectors, scaled; words without one get noise.
-
-    A word without a vector is a row of zeros.
-
-    >>> reduce_vectors(np.eye(4, 6), 3, seed=0).shape
-    (4, 3)
-    """
+    """(words, size) float32: the principal components of word vectors, scaled; noise where these are zero."""
     found = vectors.any(axis=1)
     noise = np.random.default_rng(seed).normal(0, SPREAD, (len(vectors), size)).astype(np.float32)
     if not found.any():
@@ -261,8 +239,7 @@ def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
 def start_grams(table: Tensor, grams: Tensor, stems: Tensor, count: int) -> Tensor:
     """(count + 1, d): the n-grams that spell the known words best, with the other known words in them.
 
-    `table` (words, d) has the vectors of all known words; `grams` and `stems` (words, ...) the pieces of
-    each, 0 for none.
+    The words are in `table` (words, d), their pieces in `grams` and `stems` (words, ...), 0 for none.
     """
     X = _means(grams, count + 1)
     rest = table - _means(stems, len(table)) @ table
@@ -283,8 +260,7 @@ def _means(rows: Tensor, size: int) -> Tensor:
 def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, seed: int) -> np.ndarray:
     """(known, vector): the word vectors whose mean over a sentence is nearest to the teacher's vector of it.
 
-    Ridge regression by conjugate gradients over a sample of the sentences: where the teacher cannot be asked
-    about single words.
+    Ridge regression over a sample of the sentences, for a teacher that cannot be asked about single words.
     """
     random = np.random.default_rng([seed, 2])
     rows = np.sort(random.permutation(len(split))[:SENTENCES])

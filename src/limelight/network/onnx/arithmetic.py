@@ -14,8 +14,8 @@ OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hype
 class Float32:
     """Products in float32. Every weight enters the graph exactly as it was trained and saved.
 
-    Where ONNX needs another layout, the graph rearranges the weight once, on loading. A file can therefore
-    contain the graph alone and point to the bytes of model.safetensors.
+    Where ONNX needs another layout, the graph rearranges it on loading, so that a file can contain the graph
+    alone and point to the bytes of model.safetensors.
     """
 
     def __init__(self, graph: Graph, weights: Mapping[str, np.ndarray]) -> None:
@@ -95,11 +95,9 @@ class Int8(Float32):
     """Products of int8 weights and inputs quantised on the fly, summed in int32.
 
     Each output of a product has its own scale, and so has each word and each line of an input: what a text is
-    rounded to does not depend on the texts beside it. Rounding is symmetric around zero.
-    Small matrices stay float32: quantising their input takes longer than they save. The attention of every
-    preset is one of them. Between the LSTM and M nothing is rounded then: where the last bit of a state
-    depends on the batch, as on some processors, a state between two integers would fall to either, and M
-    would change a thousand times as much as the state.
+    rounded to does not depend on the texts beside it. Small matrices stay float32, as quantising their input
+    takes longer than they save; so the attention of every preset: where the last bit of a state depends on
+    the batch, as on some processors, it would fall to either of two integers, and M change a thousandfold.
     """
 
     SMALL = 2**18  # weights

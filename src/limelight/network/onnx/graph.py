@@ -30,16 +30,7 @@ class Location(NamedTuple):
 
 
 class Graph:
-    """Operators in the order they run, built call by call; values are referred to by name.
-
-    >>> graph = Graph("double")
-    >>> x = graph.input("x", "float32", "batch", 3)
-    >>> graph.output("y", graph.op("Add", x, x), "float32", "batch", 3)
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(graph.to_bytes())
-    >>> session.run(None, {"x": np.ones((1, 3), np.float32)})[0].tolist()
-    [[2.0, 2.0, 2.0]]
-    """
+    """Operators in the order they run, built call by call; values are referred to by name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -95,10 +86,8 @@ class Graph:
         opsets = [(8, _message((1, domain), (2, OPSETS[domain]))) for domain in sorted(self._domains)]
         model = _message((1, IR_VERSION), (2, "limelight"), (7, graph), *opsets)
         if len(model) > MAX_BYTES:
-            raise LimelightError(
-                f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}",
-                code="too-large",
-            )
+            wrong = f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}"
+            raise LimelightError(wrong, code="too-large")
         return model
 
 

@@ -1,15 +1,7 @@
 """A trained model in ONNX operators: the equations of `network/torch/`, and the graphs made of them.
 
-Whole graphs are for programs that run model.onnx, parts for our runtime.
-
-The whole graph of a text model:    ids, lengths          -> probabilities, M, A
-The whole graph of a pair model:    ids, lengths, pairs   -> probabilities, M, A
-The whole graph of a reader:        ids, lengths, buckets, stems -> vector, M, A
-where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
-pairs it is in. `buckets` (w, 32) holds the n-grams of words outside the vocabulary, `stems` (w, 4) the ids of
-known words in them, 0 for none (text/spelling.py); older readers have no `stems`. The ids of these words
-begin after those of the vocabulary. All inputs are int32; padding at the end of a row of ids is 0 and changes
-nothing. In regression the first output is `values`.
+Whole graphs are for programs that run model.onnx, parts for our runtime. docs/format.md has the inputs and
+outputs of the whole ones; older readers have no `stems`.
 """
 
 from collections.abc import Mapping
@@ -229,17 +221,7 @@ def export_onnx(
     int8: bool = False,
     locations: Mapping[str, Location] | None = None,
 ) -> bytes:
-    """The whole model as the bytes of an ONNX file; weights named in `locations` stay outside it.
-
-    >>> from limelight.network.parts import shapes
-    >>> recipe = ModelRecipe(word_size=4, hidden=3, attention_hidden=5, rows=2, head_hidden=6)
-    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe, 10, 2, pair=False).items()}
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(export_onnx(weights, recipe, classes=2, pair=False))
-    >>> given = {"ids": np.array([[2, 7, 1]], np.int32), "lengths": np.array([3], np.int32)}
-    >>> session.run(["probabilities"], given)[0].tolist()
-    [[0.5, 0.5]]
-    """
+    """The whole model as the bytes of an ONNX file; weights named in `locations` stay outside it."""
     g = Graph("limelight")
     net = arithmetic(g, weights, int8)
     ids, lengths = _sentence_inputs(g)
@@ -248,10 +230,8 @@ def export_onnx(
     features = M
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
-        first, second = (
-            g.op("Gather", M, g.op("Gather", pairs, g.constant(k, "int64"), axis=1)) for k in (0, 1)
-        )
-        features = pair_features(net, recipe, first, second)
+        places = (g.op("Gather", pairs, g.constant(k, "int64"), axis=1) for k in (0, 1))
+        features = pair_features(net, recipe, *(g.op("Gather", M, place) for place in places))
     output = classify(net, recipe, features)
     if recipe.is_reader:
         g.output("vector", output, "float32", "batch", recipe.vector_size)

@@ -126,8 +126,7 @@ class _Overlap(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *dP: Tensor) -> Tensor:
         A, overlap = ctx.saved_tensors
-        dA: Tensor = (overlap @ A).mul_(4 * dP[0][:, None, None])
-        return dA
+        return (overlap @ A).mul_(4 * dP[0][:, None, None])
 
 
 def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> Tensor:
@@ -148,8 +147,7 @@ def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> T
     for A, ids in sides:
         Q = Q.index_add(1, ids[:, : A.shape[2]].flatten(), A.transpose(0, 1).flatten(1))
     Q = nn.functional.normalize(Q)
-    P: Tensor = (Q @ Q.T - torch.eye(r, dtype=Q.dtype, device=Q.device)).square().sum() / r
-    return P
+    return (Q @ Q.T - torch.eye(r, dtype=Q.dtype, device=Q.device)).square().sum() / r
 
 
 # ------------------------------ in training on a GPU: a few kernels in place of many operations

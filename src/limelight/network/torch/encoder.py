@@ -102,10 +102,8 @@ class Convolution(nn.Module):
     def __init__(self, d: int, filters: int, width: int = FILTER_WIDTH) -> None:
         super().__init__()
         self.size, self.width = filters, width
-        self.W, self.b = (
-            uniform((d * width) ** -0.5, filters, d, width),
-            uniform((d * width) ** -0.5, filters),
-        )
+        bound = (d * width) ** -0.5
+        self.W, self.b = uniform(bound, filters, d, width), uniform(bound, filters)
 
     def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
         """S (batch, n, d) -> H (batch, n, filters), zero on padding."""
@@ -152,8 +150,7 @@ THREADS, SPREAD = 256, 1056
 def rows(table: Tensor, ids: Tensor, dtype: torch.dtype) -> Tensor:
     """(..., d) in `dtype`: the rows of a table (vocabulary, d) with these ids."""
     if torch.is_grad_enabled() and table.requires_grad and _is_available(table, dtype):
-        found: Tensor = _Rows.apply(table, ids, dtype)
-        return found
+        return _Rows.apply(table, ids, dtype)
     return table.index_select(0, ids.flatten()).view(*ids.shape, -1).to(dtype)
 
 

@@ -51,9 +51,7 @@ class FullHead(Head):
         self.dropout = Dropout(dropout)
 
     def features(self, M: Tensor) -> Tensor:
-        hidden = torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1))
-        dropped: Tensor = self.dropout(hidden)
-        return dropped
+        return self.dropout(torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1)))
 
 
 class PrunedHead(Head):
@@ -96,8 +94,7 @@ class PrunedHead(Head):
     def _groups(self, X: Tensor, W: Tensor, b: Tensor) -> Tensor:
         """X (batch, groups, in) -> (batch, groups * units): each group has weights of its own."""
         units = torch.baddbmm(b.unsqueeze(1), X.transpose(0, 1), W).transpose(0, 1)
-        dropped: Tensor = self.dropout(torch.relu(units))
-        return dropped.flatten(1)
+        return self.dropout(torch.relu(units)).flatten(1)
 
 
 class LinearHead(Head):
@@ -130,18 +127,11 @@ class VectorMap(nn.Module):
 
     def scaled(self, M: Tensor) -> Tensor:
         """(batch, 1, vector): v with a mean square of 1, so that products have the cosine for their mean."""
-        scaled: Tensor = nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5
-        return scaled.unsqueeze(1)
+        return (nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5).unsqueeze(1)
 
 
 class VectorHead(Head):
-    """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits.
-
-    >>> head = VectorHead(torch.randn(5, 4), torch.randn(6, 3 * 5), classes=2)
-    >>> M = torch.randn(7, 3, 4)
-    >>> torch.allclose(head(M), head.to_linear()(M), atol=1e-5)
-    True
-    """
+    """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits."""
 
     def __init__(self, W_shared: Tensor, W_rows: Tensor, classes: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -154,8 +144,7 @@ class VectorHead(Head):
 
     def features(self, M: Tensor) -> Tensor:
         """A reader's vector v (batch, v)."""
-        dropped: Tensor = self.dropout(nn.functional.linear(self.rows(M), self.W_rows) * self.scale)
-        return dropped
+        return self.dropout(nn.functional.linear(self.rows(M), self.W_rows) * self.scale)
 
     def rows(self, M: Tensor) -> Tensor:
         """What v is a linear map of: U m_r of every row, side by side (batch, r * k)."""
@@ -178,10 +167,6 @@ class ScaledLinearHead(Head):
 
     Each step of Adam moves every weight by about the learning rate, and a logit by the sum over all of M:
     too far, where M is large. Here a step moves a logit as far as in a layer of few inputs.
-
-    >>> linear, M = LinearHead(rows=3, size=4, classes=2), torch.randn(7, 3, 4)
-    >>> torch.allclose(ScaledLinearHead(linear)(M), linear(M), atol=1e-6)
-    True
     """
 
     last = ("W_scaled", "b_o")
@@ -193,8 +178,7 @@ class ScaledLinearHead(Head):
         self.b_o = nn.Parameter(linear.b_o.detach().clone())
 
     def features(self, M: Tensor) -> Tensor:
-        scaled: Tensor = M.flatten(1) / self.scale
-        return scaled
+        return M.flatten(1) / self.scale
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:
@@ -226,18 +210,9 @@ class GatedEncoder(nn.Module):
 
 
 def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
-    """batcheddot(M_p, W_p) * batcheddot(M_h, W_h): (batch, rows, out), with a matrix for each row.
-
-    M (2 * batch, rows, in) holds M_p and then M_h; W_p and W_h are (rows, in, out).
-
-    >>> M, W_p, W_h = torch.randn(2, 3, 4), torch.randn(3, 4, 5), torch.randn(3, 4, 5)
-    >>> dot = lambda X, W: torch.einsum("bri,rio->bro", X, W)
-    >>> torch.allclose(gated(M, W_p, W_h), dot(M[:1], W_p) * dot(M[1:], W_h), atol=1e-5)
-    True
-    """
+    """batcheddot(M_p, W_p) * batcheddot(M_h, W_h), of M (2 * batch, rows, in): M_p, and then M_h."""
     if M.is_cuda:
-        found: Tensor = _Gated.apply(M, W_p, W_h)
-        return found
+        return _Gated.apply(M, W_p, W_h)
     M_p, M_h = M.chunk(2)
     return batched_dot(M_p, W_p) * batched_dot(M_h, W_h)
 

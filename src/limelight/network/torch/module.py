@@ -12,17 +12,7 @@ from .shared import mask
 
 
 class ModuleEncoder(nn.Module):
-    """Calls the user's module (network/modules.py) and holds it to its contract.
-
-    >>> class Letters(nn.Module):
-    ...     size, reads = 1, "words"
-    ...     def forward(self, words):
-    ...         counts = [torch.tensor([[float(len(word))] for word in text]) for text in words]
-    ...         return nn.utils.rnn.pad_sequence(counts, batch_first=True)
-    >>> encoder = ModuleEncoder(Letters(), size=1, words=("<pad>", "<unk>", "good", "soup!"))
-    >>> encoder.of_ids(torch.tensor([[2, 3], [3, 0]]), torch.tensor([2, 1]))[..., 0].tolist()
-    [[4.0, 5.0], [5.0, 0.0]]
-    """
+    """Calls the user's module (network/modules.py) and holds it to its contract."""
 
     def __init__(self, module: nn.Module, size: int, words: Sequence[str] = ()) -> None:
         super().__init__()
@@ -52,17 +42,7 @@ class ModuleEncoder(nn.Module):
 
 
 class ModulePooling(nn.Module):
-    """Calls the user's pooling and holds it to its contract.
-
-    >>> class Middle(nn.Module):
-    ...     rows = 1
-    ...     def forward(self, H, lengths):
-    ...         A = mask(lengths, H.shape[1]) / lengths[:, None]
-    ...         return A[:, None] @ H, A[:, None]
-    >>> M, A = ModulePooling(Middle(), rows=1)(torch.tensor([[[1.0], [3.0]]]), torch.tensor([2]))
-    >>> M.tolist(), A.tolist()
-    ([[[2.0]]], [[[0.5, 0.5]]])
-    """
+    """Calls the user's pooling and holds it to its contract."""
 
     def __init__(self, module: nn.Module, rows: int) -> None:
         super().__init__()

@@ -127,10 +127,8 @@ class Network(nn.Module):
     def states(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> H (batch, n, 2u)."""
         if self.recipe.reads_words:
-            read: Tensor = self.encoder.of_ids(ids, lengths)
-            return read
-        H: Tensor = self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
-        return H
+            return self.encoder.of_ids(ids, lengths)
+        return self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
 
     def vectors(self, ids: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
@@ -171,8 +169,7 @@ class Network(nn.Module):
     def relate(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to F_r, the features of their relation."""
         if self.gate is not None:
-            related: Tensor = self.gate(M, M2)
-            return related
+            return self.gate(M, M2)
         if self.vector is not None:
             M, M2 = self.vector.scaled(M), self.vector.scaled(M2)
         return concat_features(M, M2)
@@ -180,8 +177,7 @@ class Network(nn.Module):
     def classify(self, features: Tensor) -> Tensor:
         """M or F_r (batch, rows, size) -> logits (batch, classes), or a reader's vectors."""
         head = self.vector if self.head is None else self.head
-        logits: Tensor = head(self.dropout_matrix(features))
-        return logits
+        return head(self.dropout_matrix(features))
 
 
 def _mean(rows: Tensor, ids: Tensor) -> Tensor:
@@ -197,13 +193,7 @@ def round_to_4_bits(rows: Tensor) -> Tensor:
 
 
 def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:
-    """A network with trained weights, named as in its state_dict, in evaluation mode.
-
-    >>> recipe = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
-    >>> ones = {name: np.ones(w.shape, np.float32) for name, w in Network(recipe, 9, 2).state_dict().items()}
-    >>> with_weights(lambda: Network(recipe, 9, 2), ones).words.weight.mean().item()
-    1.0
-    """
+    """A network with trained weights, named as in its state_dict, in evaluation mode."""
     with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
         network = build()
     given = {name: torch.tensor(array) for name, array in weights.items()}
@@ -221,8 +211,7 @@ def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T
 def initialise(network: nn.Module) -> None:
     """LSTM weights N(0, 0.1), gated tensors within 0.00398, the rest Glorot-uniform; all biases 0.
 
-    The word vectors are not touched: they come from a file, or from `WordEmbedding`. Nor is a module of the
-    user's own.
+    Neither the word vectors nor a module of the user's own are touched.
     """
     own = [each for each in network.modules() if isinstance(each, ModuleEncoder | ModulePooling)]
     foreign = {module for each in own for module in each.modules()}

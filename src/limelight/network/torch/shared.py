@@ -17,20 +17,12 @@ LEVELS = 2**16
 
 
 def mask(lengths: Tensor, n: int) -> Tensor:
-    """(batch, n): True on words, False on padding.
-
-    >>> mask(torch.tensor([2, 1]), 3).tolist()
-    [[True, True, False], [True, False, False]]
-    """
+    """(batch, n): True on words, False on padding."""
     return torch.arange(n, device=lengths.device) < lengths[:, None]
 
 
 class Dropout(nn.Dropout):
-    """`nn.Dropout`; on a CPU from 16 random bits per entry, so p is rounded to a 65,536th.
-
-    >>> Dropout(0.5)(torch.ones(1000)).unique().tolist()
-    [0.0, 2.0]
-    """
+    """`nn.Dropout`; on a CPU from 16 random bits per entry, so p is rounded to a 65,536th."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Zero each entry with probability p, and scale the others up to keep the mean."""
@@ -43,23 +35,15 @@ class Dropout(nn.Dropout):
 
 
 def missing_columns(x: Tensor, width: int) -> int:
-    """How many zeros to add beside `width` numbers: in bf16 on a GPU, up to a multiple of 8.
-
-    Matrix products of other widths take several times as long there.
-    """
+    """How many zeros bring a width to a multiple of 8: products of others are slow in bf16 on a GPU."""
     return -width % 8 if x.is_cuda and x.dtype == torch.bfloat16 else 0
 
 
 def pad_to(x: Tensor, *shape: int) -> Tensor:
-    """x with zeros after it in each dimension; its gradient is a view of that of the result, not a copy.
-
-    >>> pad_to(torch.ones(1, 2), 2, 3).tolist()
-    [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
-    """
+    """x with zeros after it in each dimension; its gradient is a view of that of the result, not a copy."""
     if x.shape == shape:
         return x
-    padded: Tensor = _PadTo.apply(x, shape)
-    return padded
+    return _PadTo.apply(x, shape)
 
 
 class _PadTo(torch.autograd.Function):

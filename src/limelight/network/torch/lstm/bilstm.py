@@ -1,10 +1,8 @@
 """The bidirectional LSTM: each sentence read forwards and backwards, padding never read.
 
 Several ways to the same numbers. On a CPU, `by_recurrence` computes both directions side by side over packed
-sentences, with one matrix product for all input projections and one for each weight gradient. On a Hopper GPU
-in bf16, `persistent` runs all time steps in one kernel. On other GPUs and in float32, training uses
-`triton_kernels` and evaluation cuDNN. All are in static shapes: a whole training step can be captured as one
-CUDA graph.
+sentences. On a Hopper GPU in bf16, `persistent` runs all time steps in one kernel. On other GPUs and in
+float32, training uses `triton_kernels` and evaluation cuDNN. On a GPU shapes are static, for CUDA graphs.
 """
 
 from typing import Any, NamedTuple
@@ -122,8 +120,7 @@ def pack(lengths: Tensor, n: int) -> Packing:
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
-    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
-    return H
+    return _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
 
 
 class _Recurrence(torch.autograd.Function):

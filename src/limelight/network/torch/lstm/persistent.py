@@ -40,9 +40,6 @@ class Sizes(NamedTuple):
 
         Of such clusters the largest, which has the least to do in a step. With too many tiles for any, the
         smallest whose shared memory holds W_hh.
-
-        >>> Sizes.of(300, batch=32), Sizes.of(300, batch=4096).cluster
-        (Sizes(units=300, cluster=13, own=3, blocks=38, rows=32), 6)
         """
         blocks = -(-units // 8)
         least, most = max(2, -(-blocks // LARGEST_CLUSTER)), 8  # more would need too many registers
