@@ -264,7 +264,8 @@ def _summed(gradient: Tensor) -> Tensor:
 def _norm(gradient: Tensor) -> Tensor:
     values = _values(gradient)
     precise = torch.promote_types(values.dtype, torch.float32)
-    return torch.linalg.vector_norm(values, dtype=precise).double()
+    norm: Tensor = torch.linalg.vector_norm(values, dtype=precise).double()
+    return norm
 
 
 def _values(gradient: Tensor) -> Tensor:

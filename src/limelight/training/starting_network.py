@@ -284,12 +284,14 @@ def fit_rows(
 
 def _coordinates(V: Tensor) -> Tensor:
     """L (n, n) for more features V (n, f) than rows: with L L^T = V V^T, all products are the same."""
-    return torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
+    L: Tensor = torch.linalg.cholesky(V @ V.T + RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device))
+    return L
 
 
 def _from_coordinates(W: Tensor, L: Tensor, V: Tensor) -> Tensor:
     """The weights (classes, f) of features V that do what W (classes, n) does to L."""
-    return torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
+    found: Tensor = torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V
+    return found
 
 
 # ---------------------------------------------------------------- what the last layer reads

@@ -120,7 +120,8 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         wrong = "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'"
         raise needs_extra(wrong) from None
     try:
-        return SentenceTransformer(name, device=None if device == "auto" else device)
+        encoder: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
+        return encoder
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
         reason = " ".join(str(error).split())[:160]
         wrong = f"cannot load the teacher {name!r} ({reason})"

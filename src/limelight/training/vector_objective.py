@@ -186,7 +186,8 @@ def even_directions(vectors: Vectors) -> Tensor:
         return torch.eye(len(spread))
     weights = spread.clamp(min=LEAST_SPREAD * float(spread.mean())).rsqrt()
     weights = weights * spread.sum() / (spread * weights).sum()
-    return directions @ torch.diag(weights.sqrt()) @ directions.T
+    R: Tensor = directions @ torch.diag(weights.sqrt()) @ directions.T
+    return R
 
 
 def divergence(v: Tensor, t: Tensor, temperature: float) -> Tensor:

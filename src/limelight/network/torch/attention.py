@@ -126,7 +126,8 @@ class _Overlap(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *dP: Tensor) -> Tensor:
         A, overlap = ctx.saved_tensors
-        return (overlap @ A).mul_(4 * dP[0][:, None, None])
+        dA: Tensor = (overlap @ A).mul_(4 * dP[0][:, None, None])
+        return dA
 
 
 def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> Tensor:

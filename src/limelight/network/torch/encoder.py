@@ -150,7 +150,8 @@ THREADS, SPREAD = 256, 1056
 def rows(table: Tensor, ids: Tensor, dtype: torch.dtype) -> Tensor:
     """(..., d) in `dtype`: the rows of a table (vocabulary, d) with these ids."""
     if torch.is_grad_enabled() and table.requires_grad and _is_available(table, dtype):
-        return _Rows.apply(table, ids, dtype)
+        found: Tensor = _Rows.apply(table, ids, dtype)
+        return found
     return table.index_select(0, ids.flatten()).view(*ids.shape, -1).to(dtype)
 
 

@@ -51,7 +51,8 @@ class FullHead(Head):
         self.dropout = Dropout(dropout)
 
     def features(self, M: Tensor) -> Tensor:
-        return self.dropout(torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1)))
+        dropped: Tensor = self.dropout(torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1)))
+        return dropped
 
 
 class PrunedHead(Head):
@@ -94,7 +95,8 @@ class PrunedHead(Head):
     def _groups(self, X: Tensor, W: Tensor, b: Tensor) -> Tensor:
         """X (batch, groups, in) -> (batch, groups * units): each group has weights of its own."""
         units = torch.baddbmm(b.unsqueeze(1), X.transpose(0, 1), W).transpose(0, 1)
-        return self.dropout(torch.relu(units)).flatten(1)
+        dropped: Tensor = self.dropout(torch.relu(units)).flatten(1)
+        return dropped
 
 
 class LinearHead(Head):
@@ -127,7 +129,8 @@ class VectorMap(nn.Module):
 
     def scaled(self, M: Tensor) -> Tensor:
         """(batch, 1, vector): v with a mean square of 1, so that products have the cosine for their mean."""
-        return (nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5).unsqueeze(1)
+        scaled: Tensor = (nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5).unsqueeze(1)
+        return scaled
 
 
 class VectorHead(Head):
@@ -144,7 +147,8 @@ class VectorHead(Head):
 
     def features(self, M: Tensor) -> Tensor:
         """A reader's vector v (batch, v)."""
-        return self.dropout(nn.functional.linear(self.rows(M), self.W_rows) * self.scale)
+        dropped: Tensor = self.dropout(nn.functional.linear(self.rows(M), self.W_rows) * self.scale)
+        return dropped
 
     def rows(self, M: Tensor) -> Tensor:
         """What v is a linear map of: U m_r of every row, side by side (batch, r * k)."""
@@ -178,7 +182,8 @@ class ScaledLinearHead(Head):
         self.b_o = nn.Parameter(linear.b_o.detach().clone())
 
     def features(self, M: Tensor) -> Tensor:
-        return M.flatten(1) / self.scale
+        scaled: Tensor = M.flatten(1) / self.scale
+        return scaled
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:
@@ -212,7 +217,8 @@ class GatedEncoder(nn.Module):
 def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
     """batcheddot(M_p, W_p) * batcheddot(M_h, W_h), of M (2 * batch, rows, in): M_p, and then M_h."""
     if M.is_cuda:
-        return _Gated.apply(M, W_p, W_h)
+        found: Tensor = _Gated.apply(M, W_p, W_h)
+        return found
     M_p, M_h = M.chunk(2)
     return batched_dot(M_p, W_p) * batched_dot(M_h, W_h)
 

@@ -127,8 +127,10 @@ class Network(nn.Module):
     def states(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> H (batch, n, 2u)."""
         if self.recipe.reads_words:
-            return self.encoder.of_ids(ids, lengths)
-        return self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
+            read: Tensor = self.encoder.of_ids(ids, lengths)
+            return read
+        H: Tensor = self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths)
+        return H
 
     def vectors(self, ids: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
@@ -169,7 +171,8 @@ class Network(nn.Module):
     def relate(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to F_r, the features of their relation."""
         if self.gate is not None:
-            return self.gate(M, M2)
+            related: Tensor = self.gate(M, M2)
+            return related
         if self.vector is not None:
             M, M2 = self.vector.scaled(M), self.vector.scaled(M2)
         return concat_features(M, M2)
@@ -177,7 +180,8 @@ class Network(nn.Module):
     def classify(self, features: Tensor) -> Tensor:
         """M or F_r (batch, rows, size) -> logits (batch, classes), or a reader's vectors."""
         head = self.vector if self.head is None else self.head
-        return head(self.dropout_matrix(features))
+        logits: Tensor = head(self.dropout_matrix(features))
+        return logits
 
 
 def _mean(rows: Tensor, ids: Tensor) -> Tensor:

@@ -43,7 +43,8 @@ def pad_to(x: Tensor, *shape: int) -> Tensor:
     """x with zeros after it in each dimension; its gradient is a view of that of the result, not a copy."""
     if x.shape == shape:
         return x
-    return _PadTo.apply(x, shape)
+    padded: Tensor = _PadTo.apply(x, shape)
+    return padded
 
 
 class _PadTo(torch.autograd.Function):

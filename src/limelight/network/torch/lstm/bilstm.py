@@ -120,7 +120,8 @@ def pack(lengths: Tensor, n: int) -> Packing:
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
-    return _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
+    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
+    return H
 
 
 class _Recurrence(torch.autograd.Function):
