@@ -87,7 +87,6 @@ def test_every_section_with_a_bundled_reader_says_which(monkeypatch):
 def test_the_results_name_every_section_of_an_earlier_reader(monkeypatch):
     monkeypatch.undo()
     text, checksums = remeasure.RESULTS.read_text(), remeasure.bundled_checksums()
-    named = re.search(r"^- \*\*Readers\*\*: .*?: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
+    named = re.search(r"^- \*\*Readers\*\*: [^:\n]*: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
     earlier = [each.title for each in remeasure.read_sections(text) if each.earlier(checksums)]
-    assert named, "a line of the introduction says so"
-    assert " ".join(named[1].split()).split("; ") == earlier
+    assert (" ".join(named[1].split()).split("; ") if named else []) == earlier
