@@ -117,6 +117,8 @@ def test_the_first_classifier_is_logistic_regression_on_M():
     loss = found.strength * F.cross_entropy(v / scale @ W.T + b, y, reduction="sum") + W.square().sum() / 2
     (gradient,) = torch.autograd.grad(loss, W)
     assert gradient.abs().max() < 1e-2
+    found = fit(dataset, recipe.override(epochs=0), encoder=module, show=False)  # that takes no epoch
+    assert (found.history, found.state.finished) == ([], True)
 
 
 # ---------------------------------------------------------------- losses

@@ -165,7 +165,7 @@ def start_of(
 ) -> tuple[Recipe, Start | None]:
     """The recipe with the sizes of the weights it starts from, if any, and these."""
     if not recipe.text.start:
-        if not recipe.training.epochs:
+        if not recipe.training.epochs and not recipe.model.has_module:
             raise bad_value(NO_EPOCHS)
         return recipe, None
     start = load_start(recipe.text.start, folder)

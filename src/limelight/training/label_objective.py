@@ -58,7 +58,8 @@ class LabelObjective(Objective):
         known = run_identity(self.dataset, self.recipe, self.start)
         for part, module in self.modules.named.items():
             tensors = (w.detach().cpu().float().numpy() for w in module_tensors(module).values())
-            known[part] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
+            name = "module" if part == "encoder" else part  # as runs of 0.3 have it
+            known[name] = f"{class_name(module)} {checksum(tensors)}"  # of the weights that it starts with
         return known if self.own_loss is None else {**known, "loss": class_name(self.own_loss)}
 
     def warmup(self, total: int) -> int:

@@ -69,7 +69,10 @@ class NotebookPage:
 
 
 def explore_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
-    """The page of `save_page` for a notebook, as `model.explore()` gives it."""
+    """The page of `save_page` for a notebook, as `model.explore()` gives it.
+
+    >>> explore_page(model)  # doctest: +SKIP
+    """
     return NotebookPage(build_page(model, words=words)[0], height)
 
 

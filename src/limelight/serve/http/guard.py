@@ -142,6 +142,7 @@ def guarded(
     routes: Sequence[BaseRoute], metrics: Metrics, *, token: str | None, hosts: Collection[str] | None,
     log_requests: bool, **options: Any,
 ) -> Starlette:  # fmt: skip
+    check_token(token)
     paths = {route.path for route in routes if isinstance(route, Route)}
     guard = Middleware(Guard, metrics, paths, token, hosts, log_requests)
     refused: Any = {RequestError: refuse, HTTPException: refuse_path}
