@@ -262,7 +262,8 @@ def answers(task: str, logits: Array) -> Array:
     """What a model gives: the probabilities of the labels, or the number."""
     if task == "regression":
         return logits
-    return sigmoid(logits) if task == "multi-label" else softmax(logits)
+    classes = {"auto": softmax, "classification": softmax, "ordinal": softmax, "multi-label": sigmoid}
+    return classes[task](logits)
 
 
 def network(recipe: Any, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:

@@ -1,4 +1,4 @@
-"""A new pooling and a new task are right everywhere after an entry in five files each; here both are made.
+"""A new pooling and a new task are right everywhere after an entry in at most five files each: here both are.
 
 A pooling: its choice in config/recipe.py, network/parts.py, network/torch/attention.py,
 network/onnx/layers.py and serve/explorer/page/network.js. A task: its name in config/recipe.py,

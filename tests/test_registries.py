@@ -12,6 +12,8 @@ from limelight.config.recipe import TASKS
 from limelight.network import parts
 from limelight.network.onnx import layers
 from limelight.network.torch import attention, encoder, heads
+from limelight.text.tasks import find_task
+from limelight.training.loss import TASK_LOSSES
 
 SOURCE = Path(parts.__file__).parents[1]
 REGISTRIES = {  # where names are at home, today's and those of older versions
@@ -76,3 +78,18 @@ def test_every_part_is_in_every_registry():
         built = set(getattr(encoder if name == "ENCODERS" else attention, name))
         assert described == built == set(getattr(layers, name)), name
     assert set(parts.HEADS) == set(layers.HEADS) == {*heads.HEADS, "vector"}
+
+
+def keys(path, name):
+    """Those of an object that a JavaScript file writes down."""
+    rest = path.read_text().partition(f"const {name} = {{")[2]
+    body = re.split(r"}(?: //.*)?$", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    flat = re.sub(r"{[^{}]*}|\([^()]*\)", "", body)
+    return set(re.findall(r'(?:^|,|\n)\s*"?([\w-]*)"?:', flat))
+
+
+def test_the_page_and_the_javascript_package_have_every_pooling_and_task():
+    page, js = SOURCE / "serve/explorer/page", SOURCE.parents[1] / "js"
+    assert keys(page / "network.js", "POOLINGS") == set(parts.POOLINGS)
+    assert keys(page / "tasks.js", "TASKS") == set(TASKS) == set(TASK_LOSSES) - {"auto"}
+    assert keys(js / "index.js", "ACTIVATIONS") == {find_task(name).operator for name in TASKS}

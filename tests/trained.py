@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from limelight.config.recipe import Recipe
-from limelight.network.parts import ENCODERS
+from limelight.network.parts import ENCODERS, POOLINGS
 from limelight.network.torch.network import Network, with_weights
 from limelight.runtime.folder import Parts, save_folder
 from limelight.runtime.model import Model
@@ -31,14 +31,13 @@ SIZES = {
 
 # name -> options of the recipe: every way through the network at least once
 ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "self-attention": {},
+    **{name: {"pooling": name} for name in POOLINGS},
     "biases": {"author_code": True},
     "biases, max row": {"author_code": True, "max_row": True},
     "max row": {"max_row": True},
     "max row, pruned": {"max_row": True, "head": "pruned"},
     "two layers": {"layers": 2},
     "three layers": {"layers": 3, "author_code": True},
-    "max": {"pooling": "max"},
     "max of two layers": {"pooling": "max", "layers": 2},
     "cnn": {"encoder": "cnn", "pooling": "max"},
     **{f"{name}, rows": {"encoder": name} for name in ENCODERS if name != "bilstm"},

@@ -16,13 +16,11 @@ from pathlib import Path
 
 import trained
 from limelight.serve import Limits, create_app
+from limelight.serve.api.routes import FIELDS as FIELDS_OF
 from limelight.serve.http import run
 from serve.live import in_thread, request, status_of, talk
 
-PATHS = [
-    "/predict", "/embed", "/embed_all", "/explain", "/similarity", "/v1/embeddings", "/info", "/metrics", "/",
-    "/x", "/explorer/about", "/explorer/words",
-]  # fmt: skip
+PATHS = [*FIELDS_OF, "/info", "/metrics", "/", "/x", "/explorer/about", "/explorer/words"]
 VALUES = [
     None, True, -1, 1e308, 10**40, "", "w1", "w1 " * 30, "\ud800", "\x00", "é\u202e😀", [], ["w1"], ["w1", 2],
     [[]], [["w1"]], [["w1", "w2"]], {}, {"source_sentence": "w1", "sentences": ["w2"]}, {"sentences": []},

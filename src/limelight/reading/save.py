@@ -59,7 +59,10 @@ def _draw_as(kind: str, given: list[Drawable | str], several: bool, rows: bool) 
     if kind == ".json":
         found = ",\n".join(to_json(each) for each in given if not isinstance(each, str))
         return f"[{found}]\n" if several else found
-    return to_svg(one, rows=rows) if kind == ".svg" else to_png(one, rows=rows)
+    if kind == ".svg":
+        return to_svg(one, rows=rows)
+    assert kind == ".png"
+    return to_png(one, rows=rows)
 
 
 def to_json(reading: Drawable) -> str:

@@ -98,8 +98,8 @@ class IndexRoutes:
         answers = {
             "/search": self.search, "/add": self.add, "/update": self.update, "/delete": self.delete,
         }  # fmt: skip
-        checked = FIELDS if self._writable else {"/search": FIELDS["/search"]}  # else whatever the body is
-        return [self._posts.route(path, each, checked.get(path), FAULTS) for path, each in answers.items()]
+        fields = FIELDS if self._writable else {**dict.fromkeys(FIELDS), "/search": FIELDS["/search"]}
+        return [self._posts.route(path, each, fields[path], FAULTS) for path, each in answers.items()]
 
     async def search(self, request: Request, body: Body) -> Any:
         """The best k texts of the index, best first, for a query or each of several. where names columns and
