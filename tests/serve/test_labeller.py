@@ -443,6 +443,10 @@ def test_texts_come_from_a_table_or_a_list(tmp_path):
     table.write_text("id,review\n1,good soup\n2,bad soup\n")
     assert read_texts(table, "review") == (table, "review", ["good soup", "bad soup"])
     assert read_texts(["a", "b"], None) == (None, None, ["a", "b"])
+    long = "The soup was cold, the waiter was slow, and nobody said a word about it."
+    table.write_text(f'number,said by guests\n1,"{long}"\n2,"{long}"\n')
+    with pytest.warns(UserWarning, match="taking 'said by guests' for the text"):
+        assert read_texts(table, None) == (table, "said by guests", [long, long])
     with refuses("same-file"):
         check_ours(table, table)
     with refuses("no-rows"):

@@ -47,7 +47,7 @@ def save_labels(labelled: Labelled, path: str | Path, table: str | Path | None, 
             kept = KeptColumns(["text"], ["text"], str(path))
         else:
             opened = stack.enter_context(open_table(table))
-            columns = choose_columns(table, text, None, None, False, False, opened.names)
+            columns = choose_columns(opened, text, need_label=False)
             rows, kept = open_rows(opened, columns, "skip")
             column = columns.text
         writer = stack.enter_context(write_table(path, form, new, kept, overwrite=True))

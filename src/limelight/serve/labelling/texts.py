@@ -101,7 +101,7 @@ def read_texts(
         return None, None, list(texts)
     path = Path(texts)
     with open_table(path) as table:
-        columns = choose_columns(path, text, None, None, False, False, table.names)
+        columns = choose_columns(table, text, need_label=False)
         return path, columns.text, [row.text for row in TableRows(table, columns, on_bad="skip")]
 
 
@@ -138,7 +138,7 @@ def start_session(
 def take_labels(session: LabelSession, table: Path, text: str, column: str) -> None:
     """Start with the labels of a table, unless something was said about its texts already."""
     with open_table(table) as opened:
-        columns = choose_columns(table, text, None, None, False, False, opened.names)
+        columns = choose_columns(opened, text, need_label=False)
         given = [row.cells[0] for row in TableRows(opened, columns, on_bad="skip", further=[column])]
     rows: dict[tuple[str, ...], list[int]] = {}
     for row, cell in enumerate(given):
