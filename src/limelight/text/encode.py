@@ -77,9 +77,8 @@ def encode_tables(
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():
             stack.callback(source.close)
-        arrays = ArraysOnDisk(new)
         how = holdout, seed, progress, start, None, folder, choose, all_words
-        encoding = Encoding(sources, arrays, recipe, *how)
+        encoding = Encoding(sources, ArraysOnDisk(new), recipe, *how)
         dataset = encoding.run()
         dataset.facts["columns"] = {
             k: v for k, v in asdict(marked).items() if v or k in ("text", "label", "text2")

@@ -66,14 +66,7 @@ def fit(
     where, hooks = choose_device(device), check_callbacks(callbacks)
     modules = Modules(encoder, pooling)
     check_fits_recipe(modules, recipe, "the recipe", TO_TRAIN)
-    if loss is not None and not callable(loss):
-        wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
-        raise LimelightError(wrong, code="loss-type")
-    if folder is None and resume:
-        raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
-    if dataset.splits["train"].labels is None:
-        wrong = "the data set has no labels to learn from; encode it with a column of labels"
-        raise LimelightError(wrong, code="no-labels")
+    _check_given(dataset, folder, resume, loss)
     if dataset.vectors is not None and recipe.model.table_size:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     recipe = recipe.override(task=dataset.task)
@@ -97,6 +90,17 @@ def fit(
         P = activate(dataset.task, fitted.logits("dev"))
         fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
     return fitted
+
+
+def _check_given(dataset: Dataset, folder: str | Path | None, resume: bool, loss: BatchLoss | None) -> None:
+    if loss is not None and not callable(loss):
+        wrong = f"loss is a {type(loss).__name__}; it must be a function of (output, labels)"
+        raise LimelightError(wrong, code="loss-type")
+    if folder is None and resume:
+        raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
+    if dataset.splits["train"].labels is None:
+        wrong = "the data set has no labels to learn from; encode it with a column of labels"
+        raise LimelightError(wrong, code="no-labels")
 
 
 def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:

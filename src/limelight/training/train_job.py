@@ -80,11 +80,7 @@ def fit(
     [5, 1]
     """
     given = {"train": train, "dev": dev, "test": test}
-    if "random_state" in options:
-        if "seed" in options:
-            raise LimelightError("give random_state or seed, not both", code="option-twice")
-        options["seed"] = options.pop("random_state")
-    options, modules = split_modules(options)
+    options, modules = split_modules(_with_seed(options))
     recipe = preset_of(preset).override(**options)
     job = TrainJob(
         out=Path(out), recipe=recipe_with(recipe, modules, options) if modules else recipe,
@@ -93,14 +89,22 @@ def fit(
         columns={
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
-        holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
-        aspects=aspects_given(aspects),
+        holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite, aspects=aspects_given(aspects),
     )  # fmt: skip
     how: dict[str, Any] = {"device": device, "show": progress, "callbacks": callbacks}
     outcome = job.run(**how, given=options, modules=modules, loss=loss)
     if outcome.fitted.interrupted:
         raise KeyboardInterrupt
     return outcome.model()
+
+
+def _with_seed(options: dict[str, Any]) -> dict[str, Any]:
+    """With `random_state`, as scikit-learn calls it, by its name here."""
+    if "random_state" not in options:
+        return options
+    if "seed" in options:
+        raise LimelightError("give random_state or seed, not both", code="option-twice")
+    return {"seed" if name == "random_state" else name: value for name, value in options.items()}
 
 
 @dataclass(frozen=True)
@@ -172,14 +176,9 @@ class TrainJob(Job):
         from .callbacks import check_callbacks
         from .context import choose_device, training_cores
         from .run import fit as train
-        from .starting_network import check_fits
 
         where = choose_device(device)  # before the long work, not after it
-        check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
-        check_fits(self.recipe)
-        if self.aspects:  # and again below: the table may say more
-            own = self.recipe.model.has_pooling_module
-            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")), own)
+        self._check_recipe(modules)
         hooks = check_callbacks(callbacks)
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
@@ -202,20 +201,29 @@ class TrainJob(Job):
             if chooser:
                 recipe, start = chooser.settled(dataset.facts)
             aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
+            recipe = recipe_for(recipe, dataset)
             if first:
-                used = recipe_for(recipe, dataset)
-                warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
+                warn_unused(recipe, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
                 if preset_given:
-                    warn_ignored(self.recipe, used)
+                    warn_ignored(self.recipe, recipe)
                 self._warn_of_forgetting(start, dataset)
             fitted = train(
-                dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
+                dataset, recipe, self.folder, device=device, resume=resume, show=show,
                 checkpoint_every=checkpoint_every, start=start, **modules._asdict(), loss=loss,
                 callbacks=hooks,
             )  # fmt: skip
             if not first or (fitted.interrupted and not fitted.state.is_model):
                 return Outcome(self.out, dataset, fitted)
             return self._finish(dataset, fitted, resume, start, aspects)
+
+    def _check_recipe(self, modules: Modules) -> None:
+        from .starting_network import check_fits
+
+        check_fits_recipe(modules, self.recipe, "the recipe", TO_TRAIN)
+        check_fits(self.recipe)
+        if self.aspects:  # and again once the table is read, which may say more
+            own = self.recipe.model.has_pooling_module
+            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")), own)
 
     # ------------------------------------------------------------ the data
 

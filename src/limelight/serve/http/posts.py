@@ -23,7 +23,7 @@ PIECE = 2**12
 LARGE_REQUESTS = 4  # of more than a piece, which a worker has in memory at once, until their answers are read
 SENT_BYTES = 2**22  # at once, of the answer to a large request
 NO_FAULTS: Mapping[str, int] = {}
-TODO = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
+ADVICE = {"row-unusable": "; correct this row or leave it out", "key-exists": "; /update replaces such rows"}
 Answer = Callable[[Request, Body], Awaitable[Any]]
 
 
@@ -108,7 +108,7 @@ class Posts:
                 try:
                     return await _while_connected(request, self._answer(answer, request, body))
                 except LimelightError as error:
-                    message = without_flags(str(error)) + TODO.get(error.code, "")
+                    message = without_flags(str(error)) + ADVICE.get(error.code, "")
                     raise RequestError(faults.get(error.code, 424), message, code=error.code) from None
 
         endpoint.__doc__ = answer.__doc__
