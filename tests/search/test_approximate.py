@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,18 @@ def test_it_finds_nearly_what_exact_search_finds(vectors):
     same = places == exact_places
     assert (scores[same] == exact_scores[same]).all()
     assert (np.diff(scores, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("size", [130, nearest.MOST_TURNED + 8])
+def test_vectors_of_many_numbers_are_not_turned_and_others_by_one_rotation(size, monkeypatch):
+    """An index of a classifier holds M, of 10,000 numbers and more: to turn it would take an hour."""
+    made, rotation = [], nearest.rotation.__wrapped__
+    monkeypatch.setattr(nearest, "rotation", functools.cache(lambda n: made.append(n) or rotation(n)))
+    V = np.random.default_rng(1).normal(size=(1200, size)).astype(np.float32)
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    _, places = ApproximateSearch(shards_of(V, 300), 4).search(V[:20], 1)
+    assert places[:, 0].tolist() == list(range(20))
+    assert made == ([size] if size <= nearest.MOST_TURNED else [])
 
 
 def by_definition(V, q, k, count, extra, allowed):

@@ -435,6 +435,12 @@ def test_suspects_among_the_labels(tmp_path):
     assert "broke" in dict(suspect["words"])
 
 
+def test_a_path_that_there_is_not_names_no_other(made):
+    """A labelling describes no routes: nobody is sent to a page that is not there."""
+    found = made[1].get("/openapi.json")
+    assert (found.status_code, found.json()["error"]) == (404, "no such route")
+
+
 # ---------------------------------------------------------------- from a table
 
 

@@ -39,7 +39,8 @@ def fit_refits(X: np.ndarray, y: np.ndarray, seed: int = 0) -> np.ndarray:
 
 def _fit(X: np.ndarray, y: np.ndarray, strengths: Sequence[float]) -> list[tuple[np.ndarray, float]]:
     """The ridge regression of y (n,) over X (n, 2u) with each strength: w (2u,) and a bias."""
-    n, x, mean, middle = len(y), X.sum(axis=0), X.sum(axis=0) / len(y), y.sum() / len(y)
+    n, x = len(y), X.sum(axis=0)
+    mean, middle = x / n, y.sum() / n
     centred, products = X.T @ X - n * np.outer(mean, mean), X.T @ y - x * middle
     found = []
     for strength in strengths:

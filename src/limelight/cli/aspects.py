@@ -62,8 +62,9 @@ def run(args: argparse.Namespace) -> None:
     if edit:
         write_aspects(args.model, found, edit)
     if args.forbid is not None or args.allow is not None:
-        write_forbidden(args.model, _words(args.forbid), _words(args.allow))
-    forbidden = read_forbidden(args.model)
+        forbidden = write_forbidden(args.model, _words(args.forbid), _words(args.allow))
+    else:
+        forbidden = read_forbidden(args.model)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = searched.format() if searched is not None else _format(args.model, found)
     if searched is not None:

@@ -33,7 +33,7 @@ def reading_order(keys: Sequence[str], seed: int) -> np.ndarray:
 
 
 class TextVectors:
-    """(texts, size): unit vectors, those of `rows[:ready]` filled in so far."""
+    """(texts, size): unit vectors, those of `order[:ready]` filled in so far."""
 
     def __init__(
         self,

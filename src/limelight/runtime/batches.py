@@ -186,9 +186,11 @@ def warn_of_other_language(tokenizer: Tokenizer, texts: Sequence[str], known: np
     frequent_share = sum(word in frequent for word in words) / len(words)
     few = known_share < FEWEST_KNOWN and frequent_share < FEWEST_FREQUENT
     fewer = known_share < MOST_KNOWN and frequent_share < MOST_FREQUENT
-    others = [word.lower() for word in words if word not in frequent]
-    small = max(sum(word in each for word in others) for each in SMALL_WORDS.values())  # of one language
-    if few or (fewer and small >= SMALL_SHARE * len(words)):
+    if fewer and not few:
+        others = [word.lower() for word in words if word not in frequent]
+        small = max(sum(word in each for word in others) for each in SMALL_WORDS.values())  # of one language
+        few = small >= SMALL_SHARE * len(words)
+    if few:
         wrong = f"only {known_share:.0%} of the words are known"
         todo = f"are the texts in a language that it cannot read? 'reader-multilingual' reads {LANGUAGES}"
         warn(f"{wrong}: {todo}; limelight pretrain --pairs makes readers of others")

@@ -44,7 +44,7 @@ try:
     from ..network.torch.network import Network, with_weights
     from ..network.torch.shared import missing_columns
 except ImportError:
-    raise needs_torch("device 'cuda'") from None
+    raise needs_torch("device 'cuda', or a part of your own,") from None
 
 TEXTS, SENTENCES = 8192, 65_536  # at a time, at most: to split into words, and of those given as word ids
 MEMORY = 2**30  # bytes of M at a time

@@ -28,6 +28,7 @@ HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to
 Signs = dict[tuple[str, tuple[int, ...]], np.ndarray]  # of shards, by the SHA-256 of a file and its shape
 CANDIDATES_PER_HIT, MIN_CANDIDATES = 100, 1000  # are scored again
 TURNED_AT_ONCE = 2**13  # vectors
+MOST_TURNED = 1024  # numbers; M of a classifier, of 10,000 and more, would take an hour and gigabytes
 TEXTS_PER_CANDIDATE = 10  # at least: scoring more of them takes as long as an exact search
 
 
@@ -167,8 +168,10 @@ class ApproximateSearch:
         self._shards, self._threads = shards, threads
         known, names = known or {}, [(shard.sha256, shard.vectors.shape) for shard in shards]
         new = [shard for shard, name in zip(shards, names, strict=True) if name not in known]
+        for shard in new[:1]:  # made here: each thread would make its own
+            _turn(shard.vectors[:1])
         with ThreadPoolExecutor(threads) as pool:
-            packed = pool.map(lambda shard: pack_signs(_turned(shard.vectors)), new)
+            packed = pool.map(lambda shard: pack_signs(_signs(shard.vectors)), new)
             self._bits = [known[name] if name in known else next(packed) for name in names]
         self.signs = {name: bits for name, bits in zip(names, self._bits, strict=True) if name[0]}
 
@@ -193,7 +196,7 @@ class ApproximateSearch:
         self, pool: ThreadPoolExecutor, q: np.ndarray, count: int, extra: Maybe, allowed: Maybe
     ) -> np.ndarray:
         """Places of texts whose signs are most like the query's, or that have most of `extra`; in order."""
-        signs, size = pack_signs(q[None] @ rotation(len(q)) >= 0), len(q)
+        signs, size = pack_signs(_turn(q[None]) >= 0), len(q)
         kind = np.min_scalar_type(size + 1)
 
         def count_differing(bits: np.ndarray) -> np.ndarray:
@@ -228,20 +231,26 @@ def rotation(size: int) -> np.ndarray:
     """(size, size) in whole numbers: turns vectors at random, always in the same way.
 
     Vectors differ a lot in a few of their numbers and little in others; once they are turned, each sign says
-    about as much (docs/log/2026-11-19-rows-for-search.md). Of vectors in bytes the sums are exact in float32,
-    up to 4,095 numbers: signs do not depend on blocks or threads.
+    about as much (docs/log/2026-11-19-rows-for-search.md). Of vectors in bytes the sums are exact in float32:
+    signs do not depend on blocks or threads.
     """
     drawn = np.random.default_rng(0).standard_normal((size, size))
     turned: np.ndarray = np.rint(2048 * np.linalg.qr(drawn)[0])
     return turned.astype(np.float32)
 
 
-def _turned(vectors: np.ndarray) -> np.ndarray:
-    """(n, size): whether each number of the turned vectors, in bytes, is positive."""
-    R, found = rotation(vectors.shape[1]), np.empty(vectors.shape, bool)
+def _turn(vectors: np.ndarray) -> np.ndarray:
+    """(n, size), turned; those of many numbers as they are."""
+    size = vectors.shape[1]
+    return vectors @ rotation(size) if size <= MOST_TURNED else vectors
+
+
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """(n, size): whether each number of the turned vectors, given in bytes, is positive."""
+    found = np.empty(vectors.shape, bool)
     for start in range(0, len(vectors), TURNED_AT_ONCE):
         rows = slice(start, start + TURNED_AT_ONCE)
-        found[rows] = (vectors[rows].astype(np.float32) - ZERO) @ R >= 0
+        found[rows] = _turn(vectors[rows].astype(np.float32) - ZERO) >= 0
     return found
 
 

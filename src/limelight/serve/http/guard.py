@@ -156,10 +156,9 @@ async def refuse(request: Request, error: Any) -> Response:
 
 
 async def refuse_path(request: Request, error: Any) -> Response:
-    messages = {
-        404: "no such route; see /openapi.json",
-        405: "this route takes another method; see /openapi.json",
-    }
+    described = any(getattr(route, "path", "") == "/openapi.json" for route in request.app.routes)
+    see = "; see /openapi.json" if described else ""
+    messages = {404: f"no such route{see}", 405: f"this route takes another method{see}"}
     message = messages.get(error.status_code, "the request was refused")
     answer = error_answer(request.scope, RequestError(error.status_code, message))
     answer.headers.update(error.headers or {})
